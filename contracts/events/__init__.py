@@ -1,0 +1,35 @@
+"""Everything that can happen, one tagged union per stream.
+
+    LOG    AnyLogEvent    facts that nothing can recompute
+    INDEX  AnyIndexEvent  facts recomputable from the working tree, newest per subject
+    WORK   AnyJob         jobs, gone once their result is stored
+    CMD    AnyCommand     requests with a reply
+    PROGRESS AnyProgress  phases and counters, for watching
+
+A tag is text, never an import path, and is never reused. Adding a field: give it a default.
+"""
+
+from __future__ import annotations
+
+from contracts.events.commands import AddRepo, AnyCommand, RemoveRepo, ReplayProjections, ResetIndex
+from contracts.events.index import (
+    AnchorMoved,
+    AnnPart,
+    AnnPublished,
+    AnyIndexEvent,
+    FileRecorded,
+    FileRemoved,
+    PassChanged,
+    VectorsStored,
+)
+from contracts.events.jobs import AnyJob, ExtractJob, PassJob, SeenEntry, WalkBatch, WalkFinished
+from contracts.events.log import AnyLogEvent, IndexReset, RepoRegistered, RepoRemoved, WalkFilters
+from contracts.events.progress import AnyProgress, StageProgress, WorkerState
+
+__all__ = [
+    "AddRepo", "AnchorMoved", "AnnPart", "AnnPublished", "AnyCommand", "AnyIndexEvent", "AnyJob",
+    "AnyLogEvent", "AnyProgress", "ExtractJob", "FileRecorded", "FileRemoved", "IndexReset",
+    "PassChanged", "PassJob", "RemoveRepo", "ReplayProjections", "RepoRegistered", "RepoRemoved",
+    "ResetIndex", "SeenEntry", "StageProgress", "VectorsStored", "WalkBatch", "WalkFilters",
+    "WalkFinished", "WorkerState",
+]  # fmt: skip

@@ -1,0 +1,105 @@
+"""Facts recomputable from the working tree; the INDEX stream keeps the newest per subject.
+
+One subject per file version record, one per file's vectors. The stream's order per subject is the
+truth: a record is appended only over an older `version` of the same path, and vectors only while
+the record they were made from is still the newest (see services/kernel/bus.py, conditional append).
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from contracts.extract import Packed
+from contracts.ids import Digest, RepoPath
+
+
+class FileRecorded(Struct, frozen=True, kw_only=True, tag="file.recorded"):
+    """One live version of a file, with everything read out of it."""
+
+    path: RepoPath
+    version: int  # rises per path; the reconciler's clock, Unix nanoseconds
+    digest: Digest
+    size_bytes: int
+    mtime_ns: int
+    anchor_ns: int  # wall time just before the bytes were read
+    language: str  # "" when unknown
+    kind: str  # code test doc config vendor example data
+    pass_id: str
+    skipped: str = ""  # why there is no extract: too_large minified generated binary unreadable extract_failed
+    skipped_detail: str = ""
+    extract: Packed | None = None
+
+
+class FileRemoved(Struct, frozen=True, kw_only=True, tag="file.removed"):
+    """The path holds no eligible file any more. Tombstone on the record's own subject."""
+
+    path: RepoPath
+    version: int
+    pass_id: str
+
+
+class AnchorMoved(Struct, frozen=True, kw_only=True, tag="file.anchor_moved"):
+    """A file was touched but its bytes are those on record."""
+
+    path: RepoPath
+    digest: Digest  # applies only while this digest is on record
+    mtime_ns: int
+    anchor_ns: int
+
+
+class VectorsStored(Struct, frozen=True, kw_only=True, tag="vectors.stored"):
+    """Vectors of every chunk of one file record. No chunks: counted as covered, contentless."""
+
+    path: RepoPath
+    file_sequence: int  # INDEX sequence of the FileRecorded they were made from
+    space: str  # embedding space: model/dimension/normalisation
+    dimension: int
+    vectors: bytes  # i1[chunks, dimension]: unit vectors scaled by 127
+
+
+class AnnPart(Struct, frozen=True, kw_only=True, tag="ann.part"):
+    """One piece of a serialised FAISS index, at most 512 KiB."""
+
+    generation: int
+    part: int
+    data: bytes
+
+
+class AnnPublished(Struct, frozen=True, kw_only=True, tag="ann.published"):
+    """A FAISS generation is complete and may be swapped in."""
+
+    generation: int
+    space: str
+    kind: str  # flat, ivf
+    parts: int
+    size_bytes: int
+    checksum: str  # "xx128:" of the serialised index
+    vectors: int
+    partitions: int
+    upto: int  # INDEX sequence: vectors stored later are not in it
+    files: bytes  # u8[]: file sequences it covers, ascending
+
+
+class PassChanged(Struct, frozen=True, kw_only=True, tag="pass.changed"):
+    """State of the newest indexing pass of a repository."""
+
+    pass_id: str
+    reason: str  # onboard reconcile watch resume gap failed
+    status: str  # Running Completed Failed Cancelled
+    phase: str  # Pending Walking Reconciling Applying Vectorising Done Resetting
+    attempt: int
+    files_scanned: int = 0
+    files_added: int = 0
+    files_updated: int = 0
+    files_removed: int = 0
+    files_unchanged: int = 0
+    started_ms: int = 0
+    updated_ms: int = 0
+    completed_ms: int = 0
+    error: str = ""
+    notice: str = ""  # e.g. the watch limit ran out and periodic walks serve instead
+
+
+AnyIndexEvent = (
+    FileRecorded | FileRemoved | AnchorMoved | VectorsStored | AnnPart | AnnPublished | PassChanged
+)

@@ -1,0 +1,154 @@
+"""Which streams, subjects and durables exist, and who may use them?
+
+    LOG       log.<repo>.repo                registry facts; kept for ever
+    INDEX     index.<repo>.file.<path>       FileRecorded / FileRemoved
+              index.<repo>.anchor.<path>     AnchorMoved
+              index.<repo>.vec.<path>        VectorsStored
+              index.<repo>.pass              PassChanged
+              index.<repo>.ann.<n>           AnnPart (n = part), index.<repo>.ann.head AnnPublished
+    WORK      work.pass.<repo>               PassJob            -> walker
+              work.seen.<repo>.<walk>.<n>    WalkBatch, WalkFinished -> reconciler
+              work.extract.<repo>.<path>     ExtractJob         -> extractors (shared durable)
+    CMD       cmd.repo.<repo>                AddRepo RemoveRepo ResetIndex -> memory worker
+    PROGRESS  progress.<repo>.<stage>
+    DEAD      dead.<durable>.<subject>       original bytes, cause in headers
+    (core)    node.<node>.folded             projector: positions after each commit; not stored
+    (core)    node.<node>.replay             projector: rebuild request, answered
+
+`<repo>` and `<path>` are escaped tokens: letters, digits, `-` and `_` stay, every other byte is
+`=XX`; a token over 160 characters is cut and ends in `=~` and the xx128 of the whole.
+"""
+
+from __future__ import annotations
+
+import re
+
+import xxhash
+from msgspec import Struct
+
+from contracts.ids import path_to_bytes
+
+_PLAIN = re.compile(rb"[A-Za-z0-9_-]+")
+_PIECES = re.compile(rb"[A-Za-z0-9_-]+|[^A-Za-z0-9_-]")
+_TOKEN_CHARS = 160
+
+LOG, INDEX, WORK, CMD, PROGRESS, DEAD = "LOG", "INDEX", "WORK", "CMD", "PROGRESS", "DEAD"
+
+
+def token(text: str) -> str:
+    """Escape any text into one subject token; injective up to the hash of over-long texts."""
+    raw = path_to_bytes(text)
+    if _PLAIN.fullmatch(raw):
+        escaped = raw.decode()
+    else:
+        escaped = "".join(
+            p.decode() if _PLAIN.match(p) else f"={p[0]:02X}" for p in _PIECES.findall(raw)
+        )
+    if len(escaped) <= _TOKEN_CHARS:
+        return escaped or "=~"
+    return f"{escaped[: _TOKEN_CHARS - 34]}=~{xxhash.xxh128_hexdigest(raw)}"
+
+
+def repo_log(repo: str) -> str:
+    return f"log.{token(repo)}.repo"
+
+
+def file_record(repo: str, path: str) -> str:
+    return f"index.{token(repo)}.file.{token(path)}"
+
+
+def file_anchor(repo: str, path: str) -> str:
+    return f"index.{token(repo)}.anchor.{token(path)}"
+
+
+def file_vectors(repo: str, path: str) -> str:
+    return f"index.{token(repo)}.vec.{token(path)}"
+
+
+def repo_pass(repo: str) -> str:
+    return f"index.{token(repo)}.pass"
+
+
+def ann_part(repo: str, part: int) -> str:
+    return f"index.{token(repo)}.ann.{part}"
+
+
+def ann_head(repo: str) -> str:
+    return f"index.{token(repo)}.ann.head"
+
+
+def index_all(repo: str) -> str:
+    return f"index.{token(repo)}.>"
+
+
+def pass_job(repo: str) -> str:
+    return f"work.pass.{token(repo)}"
+
+
+def seen(repo: str, walk_id: str, number: int) -> str:
+    return f"work.seen.{token(repo)}.{token(walk_id)}.{number}"
+
+
+def extract_job(repo: str, path: str) -> str:
+    return f"work.extract.{token(repo)}.{token(path)}"
+
+
+def repo_command(repo: str) -> str:
+    return f"cmd.repo.{token(repo)}"
+
+
+def progress(repo: str, stage: str) -> str:
+    return f"progress.{token(repo or '-')}.{token(stage)}"
+
+
+def dead(durable: str, subject: str) -> str:
+    return f"dead.{durable}.{subject}"
+
+
+def folded(node: str) -> str:
+    return f"node.{token(node)}.folded"
+
+
+def replay_request(node: str) -> str:
+    return f"node.{token(node)}.replay"
+
+
+class StreamSpec(Struct, frozen=True, kw_only=True):
+    """One JetStream stream, as provisioned."""
+
+    name: str
+    subjects: tuple[str, ...]
+    retention: str = "limits"  # limits, workqueue
+    per_subject: int = -1  # newest kept per subject
+    max_age_s: int = 0
+    durable_writes: bool = False  # fsync before the acknowledgement
+
+
+STREAMS = (
+    StreamSpec(name=LOG, subjects=("log.>",), durable_writes=True),
+    StreamSpec(name=INDEX, subjects=("index.>",), per_subject=1),
+    StreamSpec(name=WORK, subjects=("work.>",), retention="workqueue", per_subject=1),
+    StreamSpec(name=CMD, subjects=("cmd.>",), retention="workqueue", durable_writes=True),
+    StreamSpec(name=PROGRESS, subjects=("progress.>",), per_subject=1, max_age_s=3600),
+    StreamSpec(name=DEAD, subjects=("dead.>",), durable_writes=True),
+)
+
+
+class DurableSpec(Struct, frozen=True, kw_only=True):
+    """One durable pull consumer; every process of a worker shares it."""
+
+    name: str
+    worker: str
+    stream: str
+    subject: str
+    ack_wait_s: float = 30.0
+    max_ack_pending: int = 1024
+
+
+DURABLES = (
+    DurableSpec(name="walker", worker="walker", stream=WORK, subject="work.pass.>", max_ack_pending=8),
+    DurableSpec(name="reconciler", worker="reconciler", stream=WORK, subject="work.seen.>", max_ack_pending=64),
+    DurableSpec(name="extractor", worker="extractor", stream=WORK, subject="work.extract.>", max_ack_pending=2048),
+    DurableSpec(name="embedder", worker="embedder", stream=INDEX, subject="index.*.file.>", max_ack_pending=2048),
+    DurableSpec(name="memory", worker="memory", stream=CMD, subject="cmd.repo.>", max_ack_pending=64),
+)
