@@ -1,0 +1,1 @@
+"""How is the log folded, and where are the answers kept? Imports contracts only."""

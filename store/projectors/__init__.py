@@ -1,0 +1,1 @@
+"""The write side: one file per group of tables. Used by store/fold.py alone."""

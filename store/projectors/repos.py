@@ -1,0 +1,104 @@
+"""Registry facts: which repositories there are, in which generation, and their totals."""
+
+from __future__ import annotations
+
+import msgspec
+
+from contracts.envelope import Envelope
+from contracts.events import AnyLogEvent
+from contracts.events.log import IndexReset, RepoRegistered, RepoRemoved
+from store import keys
+from store.env import WriteTxn
+from store.rows import Counters, Positions, RepoRow
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(RepoRow).decode
+_INDEX_TABLES = (
+    "passes", "files", "paths", "bodies", "texts", "vectors", "symbols", "segments",
+    "segment_dead", "changes", "ann_parts", "ann_heads",
+)  # fmt: skip
+
+
+class Repos:
+    """Repository rows touched by one batch; written once at its end."""
+
+    def __init__(self, txn: WriteTxn) -> None:
+        self._txn = txn
+        self._rows: dict[str, RepoRow | None] = {}
+        self.touched: set[str] = set()
+
+    def get(self, repo: str) -> RepoRow | None:
+        """The row, for reading."""
+        if repo not in self._rows:
+            raw = self._txn.get("repos", keys.repo(repo))
+            self._rows[repo] = None if raw is None else _decode(raw)
+        return self._rows[repo]
+
+    def row(self, repo: str) -> RepoRow:
+        """The row of a known repository, for changing."""
+        row = self.get(repo)
+        if row is None:
+            raise KeyError(repo)
+        self.touched.add(repo)
+        return row
+
+    def generation(self, repo: str) -> int:
+        """The index generation in force; 0 for a repository never heard of."""
+        row = self.get(repo)
+        return 0 if row is None else row.index_generation
+
+    def apply(self, envelope: Envelope[AnyLogEvent]) -> None:
+        event = envelope.event
+        known = self.get(event.repo_id)
+        if known is not None and event.index_generation < known.index_generation:
+            return
+        self.touched.add(event.repo_id)
+        match event:
+            case RepoRegistered():
+                self._register(event, known, envelope.at_ms)
+            case IndexReset():
+                if known is not None and event.index_generation > known.index_generation:
+                    self._drop_index(known, event.index_generation, "reset")
+            case RepoRemoved():
+                if known is not None and event.index_generation > known.index_generation:
+                    self._drop_index(known, event.index_generation, "removed")
+                    known.memory_generation = event.memory_generation
+                    known.root = ""
+
+    def _register(self, event: RepoRegistered, known: RepoRow | None, at_ms: int) -> None:
+        if known is None:
+            self._rows[event.repo_id] = RepoRow(
+                repo_id=event.repo_id,
+                state="registered",
+                root=event.root,
+                filters=event.filters,
+                display_name=event.display_name,
+                aliases=event.aliases,
+                index_generation=event.index_generation,
+                memory_generation=event.memory_generation,
+                registered_ms=at_ms,
+                counters=Counters(),
+            )
+            return
+        known.state = "registered"
+        known.root, known.filters = event.root, event.filters
+        known.display_name, known.aliases = event.display_name, event.aliases
+        known.index_generation = event.index_generation
+        known.memory_generation = event.memory_generation
+
+    def _drop_index(self, row: RepoRow, generation: int, state: str) -> None:
+        prefix = keys.repo(row.repo_id)
+        for table in _INDEX_TABLES:
+            self._txn.sweep(table, prefix)
+        row.state = state
+        row.index_generation = generation
+        row.counters = Counters()
+        row.last_ingested_ms = 0
+
+    def finish(self, position: Positions) -> None:
+        """Write every touched row."""
+        for repo in self.touched:
+            row = self._rows[repo]
+            if row is not None:
+                row.stamp = max(row.stamp + 1, position.index)
+                self._txn.put("repos", keys.repo(repo), _encode(row))
