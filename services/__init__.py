@@ -1,0 +1,1 @@
+"""Who does the work? Workers, and the kernel and source modules that they share."""

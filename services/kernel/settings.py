@@ -1,0 +1,109 @@
+"""Which settings exist, and what do they default to?
+
+Read once in `main` and passed on; nobody else looks at the environment. A variable that starts
+with REPOFOLD_ and is not a field here stops the start, so that a misspelling cannot be ignored.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from contracts.errors import InvalidArgument
+
+_PREFIX = "REPOFOLD_"
+# Read by the command line and by clients, not by workers.
+_ELSEWHERE = frozenset({"REPOFOLD_TOKEN", "REPOFOLD_STATE", "REPOFOLD_BENCH_DATA", "REPOFOLD_MCP_TOOLS", "REPOFOLD_PYTHON"})
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """Every setting of a worker process. Sizes are bytes, times seconds unless the name says more."""
+
+    state_dir: str = ""  # the node's state directory
+    nats_url: str = ""  # nats://[user:password@]host:port[,…]
+    nats_users_file: str = ""  # {"worker": {"user": …, "password": …}}; "" = credentials of the URL
+    node: str = "local"  # names this node's projector in notifications
+    replicas: int = 1  # of every stream, when provisioning a cluster
+    log_level: str = "warning"
+    log_json: bool = False
+    watch: bool = True  # follow file events after the first walk
+    watch_debounce_ms: int = 40
+    max_file_bytes: int = 1_000_000  # larger files are recorded but not extracted
+    reconcile_seconds: int = 900
+    reconcile_jitter_seconds: int = 300
+    embed_provider: str = "static"  # static, http, none
+    embed_url: str = ""  # OpenAI-compatible base URL, e.g. http://127.0.0.1:11434/v1
+    embed_model: str = ""
+    embed_dimension: int = 0  # 0 = ask the endpoint
+    embed_api_key_file: str = ""  # file that holds the bearer key of the endpoint
+    embed_timeout_seconds: float = 30.0
+    embed_batch: int = 64  # texts per request
+    semantic_retrieval: str = "approximate"  # approximate, exact; anything else = approximate
+    ann_threshold_vectors: int = 60_000  # exact scan below, IVF from here on
+    ann_sweep_seconds: int = 900
+    cache_bytes: int = 2 << 30  # of each extract and vector cache; oldest half dropped beyond
+    tokenizer: str = "o200k"  # o200k, cl100k
+    workspace_roots: tuple[str, ...] = ()
+    mode: str = "single"  # single, workspace
+    read_only: bool = False
+    profile: str = "full"
+    host: str = "127.0.0.1"
+    port: int = 8765
+    allowed_hosts: tuple[str, ...] = ()
+    results: str = "both"  # both, text, structured
+    drain_seconds: float = 20.0
+
+    @property
+    def state(self) -> Path:
+        return Path(self.state_dir)
+
+    @property
+    def projections(self) -> Path:
+        return self.state / "projections"
+
+
+def from_environment(environ: Mapping[str, str] | None = None) -> Settings:
+    """Read REPOFOLD_* variables; raises InvalidArgument naming the variable that is unknown or unreadable."""
+    source = os.environ if environ is None else environ
+    raw: dict[str, object] = {}
+    fields = {field.name: field for field in msgspec.structs.fields(Settings)}
+    for variable, value in source.items():
+        if not variable.startswith(_PREFIX) or variable in _ELSEWHERE:
+            continue
+        name = variable.removeprefix(_PREFIX).lower()
+        if name not in fields:
+            raise InvalidArgument(
+                f"unknown setting {variable}",
+                hint="settings are listed in docs/reference/settings.md",
+            )
+        raw[name] = _split(value) if fields[name].type == tuple[str, ...] else value
+    try:
+        return msgspec.convert(raw, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise InvalidArgument(f"unreadable setting: {error}", hint="see docs/reference/settings.md") from None
+
+
+def to_environment(settings: Settings) -> dict[str, str]:
+    """The variables that give `settings` back; for the processes that a node starts."""
+    environ: dict[str, str] = {}
+    for field in msgspec.structs.fields(Settings):
+        value = getattr(settings, field.name)
+        if value == field.default:
+            continue
+        if isinstance(value, tuple):
+            text = json.dumps(list(value))
+        else:
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+        environ[_PREFIX + field.name.upper()] = text
+    return environ
+
+
+def _split(value: str) -> tuple[str, ...]:
+    if value.startswith("["):
+        return tuple(str(item) for item in json.loads(value))
+    return tuple(part for part in value.split(os.pathsep) if part)

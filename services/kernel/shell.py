@@ -1,0 +1,112 @@
+"""What is a worker process? The only importer of faust.
+
+A `faust.App` with Kafka switched off gives the process its life: signals, ordered start and stop,
+a crash that ends it with code 1. Inside it, mode services hold the message path (consumer.py).
+Faust's own agents, streams, tables and topics are not used: they lose messages (docs/adr).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import faust
+import uvloop
+from faust.app.base import BootStrategy
+from mode import Service, Worker
+
+from services.kernel import logs
+from services.kernel.bus import Bus
+from services.kernel.settings import Settings
+
+log = logs.get(__name__)
+
+
+class Parts:
+    """What one worker puts into its process: services to run, and a bus as its own NATS user."""
+
+    def __init__(self, name: str, bus: Bus, services: Sequence[Service], on_stop: Callable[[], Awaitable[None]] | None = None) -> None:
+        self.name = name
+        self.bus = bus
+        self.services = list(services)
+        self.on_stop = on_stop
+
+
+Assemble = Callable[[Settings, Bus], Awaitable[Parts]]
+
+
+class _NoKafka(BootStrategy):
+    enable_kafka = False
+
+
+class WorkerApp(faust.App):
+    """One process of one or more workers."""
+
+    BootStrategy = _NoKafka
+
+    def __init__(self, settings: Settings, workers: dict[str, Assemble]) -> None:
+        self._settings = settings
+        self._workers = workers
+        self._parts: list[Parts] = []
+        super().__init__(
+            "repofold-" + "-".join(workers),
+            broker="memory://",
+            datadir=tempfile.gettempdir(),
+            web_enabled=False,
+            topic_disable_leader=True,
+            autodiscover=False,
+        )
+
+    async def on_start(self) -> None:  # the stock method builds a Kafka consumer here
+        self.finalize()
+        for name, assemble in self._workers.items():
+            bus = Bus(self._settings, name)
+            await bus.start()
+            bus.when_closed(self._connection_lost)
+            parts = await assemble(self._settings, bus)
+            self._parts.append(parts)
+            for service in parts.services:
+                await self.add_runtime_dependency(service)
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 50)
+        log.info("worker_started", workers=list(self._workers))
+
+    def _connection_lost(self) -> None:
+        # The supervisor starts the process anew; one without a connection would look alive for ever.
+        asyncio.get_running_loop().create_task(self.crash(RuntimeError("the broker closed the connection")))
+
+    async def on_shutdown(self) -> None:
+        for parts in reversed(self._parts):
+            if parts.on_stop is not None:
+                await parts.on_stop()
+            await parts.bus.stop()
+        await super().on_shutdown()
+
+
+def run(settings: Settings, workers: dict[str, Assemble]) -> int:
+    """Run the chosen workers in this process until SIGTERM or SIGINT; returns the exit code."""
+    loop = uvloop.new_event_loop()
+    asyncio.set_event_loop(loop)
+    app = WorkerApp(settings, workers)
+    worker = _QuietWorker(app, loop=loop, loglevel="error", override_logging=False, redirect_stdouts=False)
+    try:
+        worker.execute_from_commandline()
+    except SystemExit as exit_:
+        return int(exit_.code or 0) if not isinstance(exit_.code, str) else 1
+
+
+class _QuietWorker(Worker):
+    """mode's worker without its banner and its second of sleep at the end."""
+
+    def on_init_dependencies(self) -> Any:
+        return self.services
+
+    async def _sentinel_task(self) -> None:  # pragma: no cover - mode's wake-up poll, not needed
+        return
+
+    def _setup_logging(self) -> None:
+        return

@@ -1,0 +1,89 @@
+"""What does a registry command mean, given what is registered? Pure decisions."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from contracts.events.commands import AddRepo, RemoveRepo, ResetIndex
+from contracts.events.log import AnyLogEvent, IndexReset, RepoRegistered, RepoRemoved, WalkFilters
+from contracts.ids import RepoId
+
+
+class Registered(Struct, kw_only=True):
+    """One repository as LOG tells it."""
+
+    repo_id: RepoId
+    state: str = "unknown"  # unknown registered reset removed
+    root: str = ""
+    filters: WalkFilters = WalkFilters()
+    index_generation: int = 0
+    memory_generation: int = 0
+    sequence: int = 0  # LOG sequence of the last fact; 0 for none
+
+
+def apply(state: Registered, event: AnyLogEvent, sequence: int) -> Registered:
+    """Fold one fact; idempotent by sequence."""
+    if sequence <= state.sequence:
+        return state
+    match event:
+        case RepoRegistered():
+            return Registered(
+                repo_id=event.repo_id,
+                state="registered",
+                root=event.root,
+                filters=event.filters,
+                index_generation=event.index_generation,
+                memory_generation=event.memory_generation,
+                sequence=sequence,
+            )
+        case IndexReset():
+            state.state = "reset"
+            state.index_generation = event.index_generation
+            state.memory_generation = event.memory_generation
+        case RepoRemoved():
+            state.state = "removed"
+            state.index_generation = event.index_generation
+            state.memory_generation = event.memory_generation
+    state.sequence = sequence
+    return state
+
+
+def decide(state: Registered, command: AddRepo | RemoveRepo | ResetIndex) -> AnyLogEvent | None:
+    """The fact that the command brings about; None when everything is already as it asks."""
+    match command:
+        case AddRepo():
+            return _add(state, command)
+        case RemoveRepo():
+            if state.state in ("unknown", "removed"):
+                return None
+            return RepoRemoved(
+                repo_id=state.repo_id,
+                index_generation=state.index_generation + 1,
+                memory_generation=state.memory_generation + 1,
+            )
+        case ResetIndex():
+            if state.state in ("unknown", "removed"):
+                return None
+            return IndexReset(
+                repo_id=state.repo_id,
+                index_generation=state.index_generation + 1,
+                memory_generation=state.memory_generation,
+                reason="requested",
+            )
+
+
+def _add(state: Registered, command: AddRepo) -> RepoRegistered | None:
+    same = state.state == "registered" and state.root == command.root and state.filters == command.filters
+    if same:
+        return None
+    # Another root under the same id is another tree: what was indexed of the old one is void.
+    moved = state.state == "registered" and state.root != command.root
+    fresh = state.index_generation == 0
+    return RepoRegistered(
+        repo_id=command.repo_id,
+        root=command.root,
+        filters=command.filters,
+        display_name=command.repo_id,
+        index_generation=1 if fresh else state.index_generation + moved,
+        memory_generation=max(state.memory_generation, 1),
+    )

@@ -1,0 +1,121 @@
+"""How do the streams' messages reach the environment?
+
+Two ordered readers feed one fold. A single edit is folded as it arrives; under load many messages
+share a commit. Folding runs in a thread, so the next messages arrive meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from contracts.errors import Unavailable
+from contracts.subjects import INDEX, LOG
+from services.kernel.bus import Bus
+from services.kernel.reader import Entry, StreamReader
+from store.fold import Folded, Folder, Message
+from store.rows import Positions
+
+_BATCH = 768
+_BATCH_BYTES = 12 << 20
+
+Committed = Callable[[Folded], Awaitable[None]]
+
+
+class FoldLoop:
+    """Folds both streams into one environment, from its positions on."""
+
+    def __init__(self, bus: Bus, folder: Folder) -> None:
+        self.folder = folder
+        position = folder.positions
+        self._log = StreamReader(bus, LOG, position.log)
+        self._index = StreamReader(bus, INDEX, position.index, window=2 * _BATCH, window_bytes=2 * _BATCH_BYTES)
+        self._wake = asyncio.Event()
+        self._log.wake = self._index.wake = self._wake
+        self._held: list[Entry] = []
+        self._stopping = False
+
+    async def check(self) -> bool:
+        """Whether the streams still hold what the environment stands for."""
+        position = self.folder.positions
+        return await self._log.tail() >= position.log and await self._index.tail() >= position.index
+
+    async def tails(self) -> Positions:
+        return Positions(await self._log.tail(), await self._index.tail())
+
+    async def run(self, committed: Committed) -> None:
+        """Fold for ever, until `stop`."""
+        while not self._stopping:
+            self._wake.clear()
+            if not await self._step(committed):
+                await self._wait()
+
+    async def catch_up(self) -> Positions:
+        """Fold until the tails that the streams had at the start are reached."""
+        goal = await self.tails()
+        while not self._reached(goal):
+            self._wake.clear()
+            if not await self._step(_quietly) and not self._reached(goal):
+                await self._wait(1.0)
+                if await self._drained(goal):
+                    break
+        return self.folder.positions
+
+    def _reached(self, goal: Positions) -> bool:
+        here = self.folder.positions
+        return here.log >= goal.log and here.index >= goal.index
+
+    async def _drained(self, goal: Positions) -> bool:
+        """Whether the messages up to `goal` are gone from the streams (purged or replaced)."""
+        if not self._log.exhausted or not self._index.exhausted:
+            return False
+        here = self.folder.positions
+        here.log, here.index = max(here.log, goal.log), max(here.index, goal.index)
+        return True
+
+    async def _wait(self, seconds: float = 15.0) -> None:
+        try:
+            await asyncio.wait_for(self._wake.wait(), seconds)
+        except TimeoutError:
+            return
+
+    async def _step(self, committed: Committed) -> bool:
+        """Fold what is buffered; False when there was nothing to do."""
+        log_ready = await self._log.ready()
+        index_ready = await self._index.ready()
+        if not (log_ready or index_ready or self._held):
+            return False
+        log = self._log.take(_BATCH, _BATCH_BYTES)
+        index = self._held or self._index.take(_BATCH, _BATCH_BYTES)
+        complete = bool(self._held) and not log and await self._log.tail() <= self._log.position
+        folded = await asyncio.to_thread(self.folder.fold, _messages(log), _messages(index), log_complete=complete)
+        self._held = list(index[folded.index_applied :])
+        await committed(folded)
+        if self._held and not log:
+            await self._wait(0.05)
+        return True
+
+    def stop(self) -> None:
+        self._stopping = True
+        self._wake.set()
+
+
+def _messages(entries: Sequence[Entry]) -> list[Message]:
+    return [Message(entry.sequence, entry.data) for entry in entries]
+
+
+async def _quietly(_: Folded) -> None:
+    return
+
+
+async def reachable(bus: Bus) -> None:
+    """Wait until the streams exist; raises Unavailable after half a minute."""
+    for _ in range(300):
+        try:
+            await bus.api(f"STREAM.INFO.{LOG}", {})
+            await bus.api(f"STREAM.INFO.{INDEX}", {})
+        except Unavailable:
+            await asyncio.sleep(0.1)
+        else:
+            return
+    raise Unavailable("the streams do not exist", hint="run `repofold provision --nats URL`")

@@ -1,0 +1,474 @@
+"""The reconciler: compares what was seen with what is on record, and issues what differs.
+
+consumes  WORK work.seen.<repo>.>           WalkBatch WalkFinished
+produces  WORK work.extract.<repo>.<path>   ExtractJob, with the file's bytes
+          INDEX index.<repo>.file.<path>    FileRemoved, only over an older version
+          INDEX index.<repo>.anchor.<path>  AnchorMoved
+          INDEX index.<repo>.pass           PassChanged
+          WORK work.pass.<repo>             PassJob, when a walk must be repeated
+follows   node.<node>.folded                what has come onto record meanwhile
+
+What is on record is the projection plus what this process issued and has not seen folded yet. After
+a restart that memory is gone; paths with a job still on WORK are then issued again, whatever the
+projection says, so that an older job can never have the last word.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from mode import Service
+from nats.aio.msg import Msg
+
+from contracts import subjects
+from contracts.envelope import Envelope, encode, new_id, now_ms
+from contracts.errors import Fault, NotFound
+from contracts.events import AnyJob
+from contracts.events.index import AnchorMoved, FileRemoved, PassChanged
+from contracts.events.jobs import ExtractJob, PassJob, SeenEntry, WalkBatch, WalkFinished
+from contracts.events.progress import StageProgress
+from contracts.ids import RepoId, RepoPath
+from contracts.subjects import DURABLES
+from services.kernel import logs
+from services.kernel.bus import Bus
+from services.kernel.consumer import Consumer, Delivery, Outbox, Policy
+from services.kernel.settings import Settings
+from services.kernel.shell import Parts
+from services.reconciler.plan import GONE, GONE_BELOW, Issued, next_version, on_record, unchanged_by_stat
+from services.reconciler.reading import Outcome, TreeReader
+from services.reconciler.running import RepoWork, RunningPass, Seen
+from store.read.live import Projections, Snapshot
+from store.rows import FileRow, RepoRow
+
+log = logs.get(__name__)
+_SPEC = next(spec for spec in DURABLES if spec.name == "reconciler")
+_READ_AT_ONCE = 48  # files read between two looks at the loop
+_PROGRESS_S = 0.2
+_STALL_S = 15.0
+_CHECK_S = 1.0
+
+
+class Reconciler(Service):
+    """Reconciles every repository of this node."""
+
+    def __init__(self, bus: Bus, settings: Settings) -> None:
+        super().__init__()
+        self._bus = bus
+        self._settings = settings
+        self._projections = Projections(settings.projections)
+        self._work: dict[str, RepoWork] = {}
+        self._readers: dict[str, TreeReader] = {}
+        self._check = asyncio.Event()
+        self._index_position = 0
+        self._progress_at = 0.0
+        self._lock = asyncio.Lock()
+
+    async def on_start(self) -> None:
+        await self._bus.subscribe(subjects.folded(self._settings.node), self._folded)
+        self.add_future(self._finish_passes())
+        await self._resume_unfinished()
+
+    async def _resume_unfinished(self) -> None:
+        """Walk again for every pass that was running when the last process ended."""
+        try:
+            with self._projections.read() as snapshot:
+                unfinished = [
+                    (row, state)
+                    for row in snapshot.repos()
+                    if row.state == "registered"
+                    and (state := snapshot.newest_pass(row.repo_id)) is not None
+                    and state.status == "Running"
+                ]
+        except NotFound:
+            return
+        for row, state in unfinished:
+            await self._ask_for_pass(row, "resume", state.attempt, state.pass_id)
+
+    async def _folded(self, message: Msg) -> None:
+        notice = msgspec.msgpack.decode(message.data)
+        self._index_position = notice["index"]
+        self._check.set()
+
+    # -- one message after the other --------------------------------------------------------
+
+    async def handle(self, batch: Sequence[Delivery[AnyJob]], out: Outbox) -> None:
+        async with self._lock:
+            for delivery in batch:
+                event = delivery.event
+                if not isinstance(event, WalkBatch | WalkFinished):
+                    continue
+                row = self._registered(delivery.envelope)
+                if row is None:
+                    continue
+                work = await self._work_of(row)
+                if isinstance(event, WalkBatch):
+                    await self._batch(row, work, event, out)
+                else:
+                    await self._walk_finished(row, work, event, out)
+
+    def _registered(self, envelope: Envelope[Any]) -> RepoRow | None:
+        """The repository, unless it was removed or reset since the message was made."""
+        with self._projections.read() as snapshot:
+            row = snapshot.repo(envelope.repo)
+        if row is None or row.index_generation < envelope.generation:
+            raise NotYetFolded(envelope.repo)
+        if row.index_generation > envelope.generation or row.state != "registered":
+            self._work.pop(envelope.repo, None)
+            return None
+        return row
+
+    async def _work_of(self, row: RepoRow) -> RepoWork:
+        work = self._work.get(row.repo_id)
+        if work is None or work.generation != row.index_generation:
+            pending = await self._jobs_under_way(row.repo_id)
+            work = RepoWork(generation=row.index_generation, issued={}, uncertain=pending)
+            self._work[row.repo_id] = work
+        return work
+
+    async def _jobs_under_way(self, repo: str) -> set[str]:
+        """Subjects of the extract jobs that earlier processes left on WORK."""
+        found: set[str] = set()
+        prefix = f"work.extract.{subjects.token(repo)}.>"
+        while True:
+            body = {"subjects_filter": prefix, "offset": len(found)}
+            answer = await self._bus.api("STREAM.INFO.WORK", body, timeout=10)
+            page = answer["state"].get("subjects") or {}
+            found |= set(page)
+            if not page or len(found) >= answer.get("total", len(found)):
+                return found
+
+    # -- a batch of seen files --------------------------------------------------------------
+
+    async def _batch(self, row: RepoRow, work: RepoWork, event: WalkBatch, out: Outbox) -> None:
+        running = None
+        if not event.pass_id.startswith("watch"):
+            running = await self._running(row, work, event)
+            seen = work.seen
+            if seen is None or seen.walk_id != event.walk_id:
+                seen = work.seen = Seen(event.walk_id, set(), set())
+            if event.number in seen.batches:
+                return
+            seen.paths.update(entry.path for entry in event.entries)
+            running.scanned += len(event.entries)
+        todo, unchanged = self._sift(row, work, event.entries)
+        if running is not None:
+            running.unchanged += unchanged
+        present = [entry for entry in todo if entry.size_bytes >= 0]
+        for start in range(0, len(present), _READ_AT_ONCE):
+            await self._read_and_issue(row, work, present[start : start + _READ_AT_ONCE], event.pass_id, running, out)
+        gone = [entry for entry in todo if entry.size_bytes < 0]
+        if gone:
+            paths = self._gone_paths(row, work, gone)
+            await self._remove(row, work, paths, event.pass_id, running, out)
+        if running is not None and work.seen is not None:
+            work.seen.batches.add(event.number)
+            await self._progress(row.repo_id, running, "reconcile", running.scanned)
+
+    async def _running(self, row: RepoRow, work: RepoWork, event: WalkBatch) -> RunningPass:
+        running = work.running
+        if running is None or running.pass_id != event.pass_id:
+            with self._projections.read() as snapshot:
+                recorded = snapshot.newest_pass(row.repo_id)
+            same = recorded is not None and recorded.pass_id == event.pass_id
+            running = RunningPass(
+                pass_id=event.pass_id,
+                reason=recorded.reason if same and recorded else "reconcile",
+                attempt=recorded.attempt if recorded else 1,
+                started_ms=recorded.started_ms if same and recorded else now_ms(),
+            )
+            work.running = running
+        if work.seen is None or work.seen.walk_id != event.walk_id:  # the walk began again
+            running.scanned = running.added = running.updated = running.removed = running.unchanged = 0
+            running.walked = False
+            running.phase = "Reconciling"
+            await self._record(row, running.state("Running"))
+        return running
+
+    def _sift(self, row: RepoRow, work: RepoWork, entries: Iterable[SeenEntry]) -> tuple[list[SeenEntry], int]:
+        """Entries that need a look at their bytes or a removal, and how many are settled by stat."""
+        todo, unchanged = [], 0
+        with self._projections.read() as snapshot:
+            for entry in entries:
+                uncertain = self._uncertain(row.repo_id, work, entry.path)
+                recorded = snapshot.file(row.repo_id, entry.path)
+                if entry.size_bytes >= 0 and unchanged_by_stat(
+                    entry, recorded, work.issued.get(entry.path), uncertain=uncertain
+                ):
+                    unchanged += 1
+                else:
+                    todo.append(entry)
+        return todo, unchanged
+
+    def _uncertain(self, repo: str, work: RepoWork, path: str) -> bool:
+        return bool(work.uncertain) and subjects.extract_job(repo, path) in work.uncertain
+
+    async def _read_and_issue(self, row: RepoRow, work: RepoWork, entries: list[SeenEntry], pass_id: str, running: RunningPass | None, out: Outbox) -> None:
+        reader = self._reader(row)
+        outcomes = await asyncio.to_thread(reader.read_all, entries)
+        gone: list[str] = []
+        with self._projections.read() as snapshot:
+            recorded = {entry.path: snapshot.file(row.repo_id, entry.path) for entry in entries}
+        for outcome in outcomes:
+            old = recorded[outcome.path]
+            if outcome.problem:
+                if running is not None:
+                    running.notice = f"{outcome.path[:200]}: {outcome.problem}"
+                log.info("unreadable_file", repo=row.repo_id, reason=outcome.problem)
+                continue
+            if not outcome.eligible:
+                if old is not None or outcome.path in work.issued:
+                    gone.append(outcome.path)
+                continue
+            await self._issue(row, work, outcome, old, pass_id, running, out)
+        if gone:
+            await self._remove(row, work, gone, pass_id, running, out)
+
+    async def _issue(self, row: RepoRow, work: RepoWork, outcome: Outcome, old: FileRow | None, pass_id: str, running: RunningPass | None, out: Outbox) -> None:
+        issued = work.issued.get(outcome.path)
+        uncertain = self._uncertain(row.repo_id, work, outcome.path)
+        if on_record(outcome.digest, old, issued, uncertain=uncertain):
+            if issued is None and old is not None and old.anchor_ns <= outcome.anchor_ns:
+                moved = AnchorMoved(path=outcome.path, digest=outcome.digest, mtime_ns=outcome.mtime_ns, anchor_ns=outcome.anchor_ns)
+                await out.put(subjects.file_anchor(row.repo_id, outcome.path), self._wrap(row, moved, pass_id))
+            if running is not None:
+                running.unchanged += 1
+            return
+        version = next_version(time.time_ns(), old, issued)
+        job = ExtractJob(
+            path=outcome.path,
+            version=version,
+            digest=outcome.digest,
+            size_bytes=outcome.size_bytes,
+            mtime_ns=outcome.mtime_ns,
+            anchor_ns=outcome.anchor_ns,
+            pass_id=pass_id,
+            expected_sequence=0 if old is None else old.sequence,
+            data=outcome.data,
+            skipped=outcome.skipped,
+            skipped_detail=outcome.skipped_detail,
+        )
+        await out.put(subjects.extract_job(row.repo_id, outcome.path), self._wrap(row, job, pass_id))
+        work.issued[outcome.path] = Issued(version, outcome.digest)
+        work.uncertain.discard(subjects.extract_job(row.repo_id, outcome.path))
+        if running is not None:
+            if old is None:
+                running.added += 1
+            else:
+                running.updated += 1
+
+    def _gone_paths(self, row: RepoRow, work: RepoWork, entries: Iterable[SeenEntry]) -> list[str]:
+        paths: set[str] = set()
+        with self._projections.read() as snapshot:
+            for entry in entries:
+                if entry.size_bytes == GONE:
+                    if entry.path in work.issued or snapshot.file(row.repo_id, entry.path) is not None:
+                        paths.add(entry.path)
+                elif entry.size_bytes == GONE_BELOW:
+                    below = entry.path.rstrip("/") + "/"
+                    for file in snapshot.files(row.repo_id, below):
+                        if not file.path.startswith(below):
+                            break
+                        paths.add(file.path)
+                    paths |= {path for path in work.issued if path.startswith(below)}
+        return sorted(paths)
+
+    async def _remove(self, row: RepoRow, work: RepoWork, paths: Iterable[str], pass_id: str, running: RunningPass | None, out: Outbox) -> None:
+        appended: list[tuple[str, int, asyncio.Task[int]]] = []
+        with self._projections.read() as snapshot:
+            recorded = {path: snapshot.file(row.repo_id, path) for path in paths}
+        for path, old in recorded.items():
+            issued = work.issued.get(path)
+            if issued is not None and issued.digest == "":
+                continue
+            version = next_version(time.time_ns(), old, issued)
+            removal = FileRemoved(path=RepoPath(path), version=version, pass_id=pass_id)
+            append = self._bus.append_newer(
+                subjects.file_record(row.repo_id, path),
+                self._wrap(row, removal, pass_id),
+                version=version,
+                expected=0 if old is None else old.sequence,
+            )
+            appended.append((path, version, asyncio.ensure_future(append)))
+            if len(appended) % 128 == 0:
+                await asyncio.sleep(0)
+        for path, version, task in appended:
+            try:
+                work.issued[path] = Issued(version, "", await task)
+            except Fault as fault:
+                if fault.code != "SUPERSEDED":
+                    raise
+            if running is not None:
+                running.removed += 1
+
+    # -- the end of a walk, and of a pass ---------------------------------------------------
+
+    async def _walk_finished(self, row: RepoRow, work: RepoWork, event: WalkFinished, out: Outbox) -> None:
+        seen, running = work.seen, work.running
+        if running is None and event.batches == 0:  # an empty tree
+            running = work.running = RunningPass(event.pass_id, event.reason, event.attempt, event.started_ms)
+            seen = work.seen = Seen(event.walk_id, set(), set())
+        if seen is None or running is None or seen.walk_id != event.walk_id or len(seen.batches) != event.batches:
+            # Batches were handled by a process that is gone, or are still to be redelivered.
+            await self._ask_for_pass(row, "resume", event.attempt, event.pass_id)
+            return
+        running.reason, running.attempt, running.notice = event.reason, event.attempt, event.notice or running.notice
+        if event.error:
+            running.error = event.error
+            await self._close(row, work, running, "Failed")
+            return
+        if event.complete:
+            with self._projections.read() as snapshot:
+                live = {file.path for file in snapshot.files(row.repo_id)}
+            live |= {path for path, issued in work.issued.items() if issued.digest}
+            await self._remove(row, work, sorted(live - seen.paths), event.pass_id, running, out)
+        await out.stored()
+        work.uncertain.clear()
+        running.walked = True
+        running.phase = "Applying"
+        work.stalled_at = time.monotonic()
+        await self._record(row, running.state("Running"))
+        self._check.set()
+
+    async def _finish_passes(self) -> None:
+        """Strike out what came onto record; end passes that have nothing left to wait for."""
+        while not self.should_stop:
+            waiting = any(work.running is not None or work.issued for work in self._work.values())
+            try:
+                await asyncio.wait_for(self._check.wait(), _CHECK_S if waiting else None)
+            except TimeoutError:
+                pass
+            self._check.clear()
+            if self.should_stop:
+                return
+            async with self._lock:
+                for repo_id, work in list(self._work.items()):
+                    await self._settle(repo_id, work)
+
+    async def _settle(self, repo_id: str, work: RepoWork) -> None:
+        try:
+            with self._projections.read() as snapshot:
+                row = snapshot.repo(repo_id)
+                position = snapshot.positions().index
+                before = len(work.issued)
+                self._strike_out(snapshot, repo_id, work, position)
+        except NotFound:
+            return
+        if row is None or row.index_generation != work.generation or row.state != "registered":
+            self._work.pop(repo_id, None)
+            return
+        if len(work.issued) != before or not work.issued:
+            work.stalled_at = time.monotonic()
+        elif time.monotonic() - work.stalled_at > _STALL_S:
+            await self._unstall(repo_id, work)
+        running = work.running
+        if running is None:
+            return
+        totals = row.counters
+        done = running.added + running.updated - len(work.issued)
+        await self._progress(repo_id, running, "extract", max(done, 0), running.added + running.updated)
+        if running.walked:
+            await self._progress(repo_id, running, "embed", totals.embedded, totals.wanted)
+        changed = running.advance(outstanding=len(work.issued), wanted=totals.wanted, embedded=totals.embedded)
+        if changed == "Done":
+            await self._close(row, work, running, "Completed")
+        elif changed is not None:
+            await self._record(row, running.state("Running"))
+
+    def _strike_out(self, snapshot: Snapshot, repo_id: str, work: RepoWork, position: int) -> None:
+        for path, issued in list(work.issued.items()):
+            recorded = snapshot.file(repo_id, path)
+            folded = recorded is not None and recorded.version >= issued.version
+            if folded or (not issued.digest and position >= issued.sequence and issued.sequence):
+                del work.issued[path]
+
+    async def _unstall(self, repo_id: str, work: RepoWork) -> None:
+        """Forget jobs that nobody holds any more (parked, purged): the next walk looks again."""
+        info = await self._bus.api("CONSUMER.INFO.WORK.extractor", {})
+        if info["num_pending"] == 0 and info["num_ack_pending"] == 0:
+            log.warning("jobs_without_a_record", repo=repo_id, files=len(work.issued))
+            if work.running is not None:
+                work.running.notice = f"{len(work.issued)} files could not be extracted; see `repofold dead list`"
+            work.issued.clear()
+        work.stalled_at = time.monotonic()
+
+    async def _close(self, row: RepoRow, work: RepoWork, running: RunningPass, status: str) -> None:
+        running.phase = "Done"
+        await self._record(row, running.state(status))
+        for stage in ("walk", "reconcile", "extract", "embed"):
+            await self._bus.publish(
+                subjects.progress(row.repo_id, stage),
+                self._wrap(row, StageProgress(pass_id=running.pass_id, stage=stage, done=1, total=1, notice=status), running.pass_id),
+            )
+        work.running = None
+        work.seen = None
+
+    # -- publishing -------------------------------------------------------------------------
+
+    async def _record(self, row: RepoRow, state: PassChanged) -> None:
+        await (await self._bus.put(subjects.repo_pass(row.repo_id), self._wrap(row, state, state.pass_id)))
+
+    async def _ask_for_pass(self, row: RepoRow, reason: str, attempt: int, pass_id: str) -> None:
+        job = PassJob(pass_id=pass_id, reason=reason, root=row.root, filters=row.filters, attempt=attempt)
+        await (await self._bus.put(subjects.pass_job(row.repo_id), self._wrap(row, job, pass_id)))
+
+    async def _progress(self, repo_id: str, running: RunningPass, stage: str, done: int, total: int = 0) -> None:
+        now = time.monotonic()
+        if stage == "reconcile" and now - self._progress_at < _PROGRESS_S:
+            return
+        self._progress_at = now
+        event = StageProgress(pass_id=running.pass_id, stage=stage, done=done, total=total, notice=running.notice)
+        envelope = Envelope(id=new_id(), repo=RepoId(repo_id), at_ms=now_ms(), producer="reconciler", correlation=running.pass_id, event=event)
+        await self._bus.publish(subjects.progress(repo_id, stage), encode(envelope))
+
+    def _wrap(self, row: RepoRow, event: Any, correlation: str) -> bytes:
+        return encode(
+            Envelope(
+                id=f"{random.getrandbits(96):x}",  # noqa: S311 - unique, not secret
+                repo=row.repo_id,
+                generation=row.index_generation,
+                at_ms=now_ms(),
+                producer="reconciler",
+                correlation=correlation,
+                event=event,
+            )
+        )
+
+    def _reader(self, row: RepoRow) -> TreeReader:
+        key = f"{row.root}\0{row.filters}"
+        reader = self._readers.get(row.repo_id)
+        if reader is None or reader.key != key:
+            if reader is not None:
+                reader.close()
+            reader = TreeReader(Path(row.root), row.filters, self._settings.max_file_bytes, key)
+            self._readers[row.repo_id] = reader
+        return reader
+
+    async def on_shutdown(self) -> None:
+        self._check.set()
+        for reader in self._readers.values():
+            reader.close()
+        self._projections.close()
+
+
+class NotYetFolded(Fault):
+    """The projection has not heard of the repository yet; the message comes again."""
+
+    code = "UNAVAILABLE"
+    retryable = True
+
+    def __init__(self, repo: str) -> None:
+        super().__init__("the projection lags behind the registry", repo=repo)
+
+
+async def assemble(settings: Settings, bus: Bus) -> Parts:
+    """The reconciler's part of a worker process."""
+    reconciler = Reconciler(bus, settings)
+    policy = Policy(batch=4, window=16, backoff_s=(0.05, 0.2, 1.0, 5.0), grace_s=settings.drain_seconds)
+    consumer = Consumer(bus, _SPEC, AnyJob, reconciler.handle, policy=policy)
+    return Parts("reconciler", bus, [reconciler, consumer])

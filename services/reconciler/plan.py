@@ -1,0 +1,51 @@
+"""What has to happen for one seen path? Pure decisions over what is on record and what was read."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from contracts.events.jobs import SeenEntry
+from contracts.extract import EXTRACTOR_VERSION
+from store.rows import FileRow
+
+GONE, GONE_BELOW = -1, -2  # SeenEntry.size_bytes of a path, or a directory, that is no longer there
+
+
+class Issued(Struct):
+    """A version sent on its way and not yet seen on record."""
+
+    version: int
+    digest: str  # "" for a removal
+    sequence: int = 0  # INDEX sequence of a removal
+
+
+def unchanged_by_stat(entry: SeenEntry, row: FileRow | None, issued: Issued | None, *, uncertain: bool) -> bool:
+    """Whether size and time prove that the recorded digest still holds, without reading.
+
+    The recorded time must be older than the anchor: a file written within the same clock tick as
+    it was read could have changed unseen.
+    """
+    return (
+        row is not None
+        and issued is None
+        and not uncertain
+        and row.extractor_version in ("", EXTRACTOR_VERSION)
+        and row.size_bytes == entry.size_bytes
+        and row.mtime_ns == entry.mtime_ns
+        and entry.mtime_ns < row.anchor_ns
+    )
+
+
+def on_record(digest: str, row: FileRow | None, issued: Issued | None, *, uncertain: bool) -> bool:
+    """Whether exactly these bytes are what the record holds, or will hold once folded."""
+    if issued is not None:
+        return issued.digest == digest
+    if row is None or uncertain or row.extractor_version not in ("", EXTRACTOR_VERSION):
+        return False
+    return row.digest == digest
+
+
+def next_version(now_ns: int, row: FileRow | None, issued: Issued | None) -> int:
+    """A version above every earlier one of the path, even when the clock went back."""
+    last = max(row.version if row is not None else 0, issued.version if issued is not None else 0)
+    return max(now_ns, last + 1)
