@@ -10,7 +10,10 @@ Positional Structs (`array_like`) keep the encoding small: fields may only be ap
 
 from __future__ import annotations
 
+import threading
+
 import msgspec
+import zstandard
 from msgspec import Struct
 
 EXTRACTOR_VERSION = "1"  # raise it when the same bytes would give another extract
@@ -36,7 +39,9 @@ class Symbol(Struct, frozen=True, array_like=True):
     params: tuple[tuple[str, str], ...] = ()  # (name, declared type or "")
     returns: str = ""  # declared return type, or the declared type of a field or variable
     modifiers: tuple[str, ...] = ()  # static abstract async override final const partial ...
-    decorators: tuple[str, ...] = ()  # decorator, annotation or attribute source text, one line each
+    decorators: tuple[
+        str, ...
+    ] = ()  # decorator, annotation or attribute source text, one line each
     bases: tuple[str, ...] = ()  # base types as written, without generic arguments
 
 
@@ -102,7 +107,9 @@ class Terms(Struct, frozen=True, array_like=True):
     chunk_length: bytes  # u4[chunks], terms with repeats
     context_offsets: bytes  # u4[chunks + 1]: path and enclosing-symbol terms, for the dense vector
     context_hash: bytes  # u8
-    field_hash: bytes  # u8, terms salted by field: path, symbol names, definitions, stem, references
+    field_hash: (
+        bytes  # u8, terms salted by field: path, symbol names, definitions, stem, references
+    )
     field_tf: bytes  # u1
     path_length: int  # terms with repeats
     symbols_length: int
@@ -142,7 +149,7 @@ class Packed(Struct, frozen=True, kw_only=True):
     line_count: int
     token_count: int
     text: bytes  # zstd of the content projection
-    body: bytes  # msgpack of Body
+    body: bytes  # zstd of msgpack of Body
     fq_names: tuple[str, ...]  # of Body.symbols, in order
     chunks: int
     terms: Terms | None
@@ -152,16 +159,39 @@ _body_encoder = msgspec.msgpack.Encoder()
 _body_decoder = msgspec.msgpack.Decoder(Body)
 
 
+class _Codecs(threading.local):
+    """zstd contexts are costly to make and must not be shared between threads."""
+
+    def __init__(self) -> None:
+        self.compress = zstandard.ZstdCompressor(level=1).compress
+        self.decompress = zstandard.ZstdDecompressor().decompress
+
+
+_codecs = _Codecs()
+
+
+def compressed(data: bytes) -> bytes:
+    """Zstd at its quickest level."""
+    return _codecs.compress(data)
+
+
+def decompressed(data: bytes | memoryview) -> bytes:
+    """What `compressed` was given."""
+    return _codecs.decompress(data)
+
+
 def pack(extract: Extract) -> Packed:
     """Bring an extract into the form that travels."""
-    body = Body(extract.symbols, extract.imports, extract.references, extract.bindings, extract.chunks)
+    body = Body(
+        extract.symbols, extract.imports, extract.references, extract.bindings, extract.chunks
+    )
     return Packed(
         extractor_version=extract.extractor_version,
         quality=extract.quality,
         line_count=extract.line_count,
         token_count=extract.token_count,
         text=extract.text,
-        body=_body_encoder.encode(body),
+        body=compressed(_body_encoder.encode(body)),
         fq_names=tuple(symbol.fq_name for symbol in extract.symbols),
         chunks=len(extract.chunks),
         terms=extract.terms,
@@ -170,4 +200,4 @@ def pack(extract: Extract) -> Packed:
 
 def unpack_body(blob: bytes | memoryview) -> Body:
     """Decode a stored body."""
-    return _body_decoder.decode(blob)
+    return _body_decoder.decode(decompressed(blob))

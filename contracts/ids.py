@@ -30,7 +30,9 @@ def path_from_bytes(raw: bytes) -> RepoPath:
         text = raw.decode()
     except UnicodeDecodeError:
         text = raw.decode(errors="surrogateescape")
-        text = "".join(chr(ord(c) - 0xDC80 + _RAW) if 0xDC80 <= ord(c) <= 0xDCFF else _guard(c) for c in text)
+        text = "".join(
+            chr(ord(c) - 0xDC80 + _RAW) if 0xDC80 <= ord(c) <= 0xDCFF else _guard(c) for c in text
+        )
         return RepoPath(text)
     if any(_RAW <= ord(c) < _RAW + 128 for c in text):
         text = "".join(map(_guard, text))

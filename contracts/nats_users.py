@@ -4,7 +4,7 @@ Every worker connects as a user of its own that reaches its own subjects and not
 extractor cannot write facts, and nobody but the memory worker can write LOG.
 
     user        takes                          writes
-    walker      WORK durable                   work.seen work.pass progress
+    walker      WORK durable, folded notices   work.seen work.pass progress
     reconciler  WORK durable, folded notices   work.extract work.pass, file/anchor/pass records, progress
     extractor   WORK durable                   file records, progress
     embedder    INDEX durable                  vec records, progress
@@ -105,7 +105,7 @@ _ANSWERS = (inbox("query"), inbox("ops"))
 _PROGRESS = "progress.>"
 
 USERS = (
-    _worker("walker", "work.seen.>", "work.pass.>", _PROGRESS),
+    _worker("walker", "work.seen.>", "work.pass.>", _PROGRESS, subscribe=("node.*.folded",)),
     _worker(
         "reconciler",
         "work.extract.>", "work.pass.>",

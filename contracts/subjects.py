@@ -6,6 +6,7 @@
               index.<repo>.vec.<path>        VectorsStored
               index.<repo>.pass              PassChanged
               index.<repo>.ann.<n>           AnnPart (n = part), index.<repo>.ann.head AnnPublished
+              index.=~.space                 SpaceAgreed; "=~" stands for no repository
     WORK      work.pass.<repo>               PassJob            -> walker
               work.seen.<repo>.<walk>.<n>    WalkBatch, WalkFinished -> reconciler
               work.extract.<repo>.<path>     ExtractJob         -> extractors (shared durable)
@@ -63,6 +64,10 @@ def file_anchor(repo: str, path: str) -> str:
 
 def file_vectors(repo: str, path: str) -> str:
     return f"index.{token(repo)}.vec.{token(path)}"
+
+
+def embedding_space() -> str:
+    return f"index.{token('')}.space"
 
 
 def repo_pass(repo: str) -> str:
@@ -146,9 +151,31 @@ class DurableSpec(Struct, frozen=True, kw_only=True):
 
 
 DURABLES = (
-    DurableSpec(name="walker", worker="walker", stream=WORK, subject="work.pass.>", max_ack_pending=8),
-    DurableSpec(name="reconciler", worker="reconciler", stream=WORK, subject="work.seen.>", max_ack_pending=64),
-    DurableSpec(name="extractor", worker="extractor", stream=WORK, subject="work.extract.>", max_ack_pending=2048),
-    DurableSpec(name="embedder", worker="embedder", stream=INDEX, subject="index.*.file.>", max_ack_pending=2048),
-    DurableSpec(name="memory", worker="memory", stream=CMD, subject="cmd.repo.>", max_ack_pending=64),
+    DurableSpec(
+        name="walker", worker="walker", stream=WORK, subject="work.pass.>", max_ack_pending=8
+    ),
+    DurableSpec(
+        name="reconciler",
+        worker="reconciler",
+        stream=WORK,
+        subject="work.seen.>",
+        max_ack_pending=64,
+    ),
+    DurableSpec(
+        name="extractor",
+        worker="extractor",
+        stream=WORK,
+        subject="work.extract.>",
+        max_ack_pending=2048,
+    ),
+    DurableSpec(
+        name="embedder",
+        worker="embedder",
+        stream=INDEX,
+        subject="index.*.file.>",
+        max_ack_pending=2048,
+    ),
+    DurableSpec(
+        name="memory", worker="memory", stream=CMD, subject="cmd.repo.>", max_ack_pending=64
+    ),
 )

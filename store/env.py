@@ -7,7 +7,9 @@ new size when it meets it.
 
 from __future__ import annotations
 
+import os
 import shutil
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,10 +38,96 @@ TABLES = (
 )
 _FIRST_MAP = 64 << 20
 _LARGEST_MAP = 1 << 44
+_RESIZE_PATIENCE_S = 10.0
 
 
 class CorruptEnvironment(Exception):
     """The files are not a readable environment; rebuild from the streams."""
+
+
+class _Handle:
+    """An LMDB environment as this process has it open: LMDB allows one handle per process."""
+
+    def __init__(self, path: Path, *, writable: bool, sync: bool) -> None:
+        self.env = lmdb.open(
+            str(path),
+            map_size=_initial_map(path),
+            max_dbs=len(TABLES) + 2,
+            max_readers=512,
+            readonly=not writable,
+            readahead=False,
+            meminit=False,
+            # A crash of the machine may cost the last commits, never the structure; the streams
+            # give them back.
+            metasync=False,
+            sync=sync,
+            map_async=True,
+        )
+        self.writable = writable
+        self.users = 0
+        self.tables: dict[str, Any] = {}
+        self.reading = 0  # read transactions open in this process
+        self.gate = threading.Condition()
+
+    def open_tables(self, *, create: bool) -> None:
+        if len(self.tables) == len(TABLES):
+            return
+        if create:
+            for name in TABLES:
+                self.tables[name] = self.env.open_db(name.encode())
+            return
+        with self.env.begin() as txn:
+            for name in TABLES:
+                self.tables[name] = self.env.open_db(name.encode(), txn=txn, create=False)
+
+    def begin_read(self) -> Any:
+        with self.gate:
+            try:
+                txn = self.env.begin(buffers=True)
+            except lmdb.MapResizedError:
+                self._resize(0)
+                txn = self.env.begin(buffers=True)
+            self.reading += 1
+            return txn
+
+    def end_read(self, txn: Any) -> None:
+        with self.gate:
+            txn.abort()
+            self.reading -= 1
+            self.gate.notify_all()
+
+    def grow(self, size: int) -> None:
+        with self.gate:
+            self._resize(size)
+
+    def _resize(self, size: int) -> None:
+        # The map may only change while no transaction of this process looks at it.
+        if not self.gate.wait_for(lambda: self.reading == 0, _RESIZE_PATIENCE_S):
+            raise Unavailable("the projection map cannot grow: a reader of this process holds on to it")
+        self.env.set_mapsize(size)
+
+
+_handles: dict[Path, _Handle] = {}
+_handles_lock = threading.Lock()
+
+
+def _acquire(path: Path, *, writable: bool, sync: bool) -> _Handle:
+    with _handles_lock:
+        handle = _handles.get(path)
+        if handle is None:
+            # Opened for writing where allowed, whoever comes first: a writer may follow.
+            may_write = writable or os.access(path / "data.mdb", os.W_OK)
+            handle = _handles[path] = _Handle(path, writable=may_write, sync=sync)
+        handle.users += 1
+        return handle
+
+
+def _release(path: Path, handle: _Handle) -> None:
+    with _handles_lock:
+        handle.users -= 1
+        if handle.users == 0:
+            del _handles[path]
+            handle.env.close()
 
 
 class Env:
@@ -52,94 +140,65 @@ class Env:
             path.mkdir(parents=True, exist_ok=True)
         elif not (path / "data.mdb").exists():
             raise NotFound("nothing is indexed here yet", hint="start `repofold up` first")
+        self._key = path.resolve()
         try:
-            self._env = lmdb.open(
-                str(path),
-                map_size=_initial_map(path),
-                max_dbs=len(TABLES) + 2,
-                max_readers=512,
-                readonly=not writable,
-                readahead=False,
-                meminit=False,
-                # A crash of the machine may cost the last commits, never the structure; the
-                # streams give them back.
-                metasync=False,
-                sync=sync,
-                map_async=True,
-                lock=True,
-            )
-            self._tables: dict[str, Any] = {}
-            if writable:
-                self._env.reader_check()
-                for name in TABLES:
-                    self._tables[name] = self._env.open_db(name.encode())
-            else:
-                with self._env.begin() as txn:
-                    for name in TABLES:
-                        self._tables[name] = self._env.open_db(name.encode(), txn=txn, create=False)
-        except lmdb.NotFoundError:
-            raise NotFound(
-                "nothing is indexed here yet", hint="start `repofold up` first"
-            ) from None
-        except lmdb.DiskError as error:
-            raise Unavailable(
-                f"the state directory cannot be used: {error}",
-                hint="check free space and permissions",
-            ) from None
-        except (
-            lmdb.CorruptedError,
-            lmdb.InvalidError,
-            lmdb.VersionMismatchError,
-            lmdb.PanicError,
-            lmdb.PageNotFoundError,
-            lmdb.BadChecksumError,
-        ) as error:
-            raise CorruptEnvironment(str(error)) from None
+            self._handle = _acquire(self._key, writable=writable, sync=sync)
         except lmdb.Error as error:
-            raise _classified(error) from None
+            raise _unopened(error) from None
+        try:
+            self._handle.open_tables(create=writable)
+            if writable:
+                self._handle.env.reader_check()
+        except lmdb.Error as error:
+            _release(self._key, self._handle)
+            raise _unopened(error) from None
 
     @contextmanager
     def read(self) -> Iterator[ReadTxn]:
         """A consistent snapshot; values are memoryviews that live as long as the block."""
-        txn = self._begin_read()
+        handle = self._handle
+        txn = handle.begin_read()
         try:
-            yield ReadTxn(txn, self._tables)
+            yield ReadTxn(txn, handle.tables)
         finally:
-            txn.abort()
-
-    def _begin_read(self) -> Any:
-        try:
-            return self._env.begin(buffers=True)
-        except lmdb.MapResizedError:
-            self._env.set_mapsize(0)
-            return self._env.begin(buffers=True)
+            handle.end_read(txn)
 
     def write(self) -> WriteTxn:
         """A write transaction; use as a context manager. Commits unless the block raises."""
-        return WriteTxn(self._env.begin(write=True, buffers=True), self._tables)
+        return WriteTxn(self._handle.env.begin(write=True, buffers=True), self._handle.tables)
 
     def grow(self) -> None:
         """Double the map; only between transactions."""
-        size = self._env.info()["map_size"] * 2
+        size = self._handle.env.info()["map_size"] * 2
         if size > _LARGEST_MAP:
             raise Unavailable("the projection map cannot grow any further")
-        self._env.set_mapsize(size)
+        self._handle.grow(size)
 
     def sync(self) -> None:
-        self._env.sync(True)
+        self._handle.env.sync(True)
 
     def close(self) -> None:
-        self._env.close()
+        _release(self._key, self._handle)
 
     def usage(self) -> dict[str, int]:
         """Bytes of the map, bytes used, page size and oldest reader, for metrics."""
-        info, stat = self._env.info(), self._env.stat()
+        info, stat = self._handle.env.info(), self._handle.env.stat()
         return {
             "map_bytes": info["map_size"],
             "used_bytes": (info["last_pgno"] + 1) * stat["psize"],
             "readers": info["num_readers"],
             "last_txn": info["last_txnid"],
         }
+
+
+def _unopened(error: lmdb.Error) -> Exception:
+    if isinstance(error, lmdb.NotFoundError):
+        return NotFound("nothing is indexed here yet", hint="start `repofold up` first")
+    if isinstance(error, lmdb.DiskError):
+        return Unavailable(
+            f"the state directory cannot be used: {error}", hint="check free space and permissions"
+        )
+    return _classified(error)
 
 
 class ReadTxn:

@@ -19,7 +19,14 @@ _compress = zstandard.ZstdCompressor(level=1).compress
 
 def wrap(event: object, *, generation: int = 1, repo: str = REPO, at_ms: int = 1_000) -> bytes:
     return encode(
-        Envelope(id="t", repo=RepoId(repo), generation=generation, at_ms=at_ms, producer="test", event=event)
+        Envelope(
+            id="t",
+            repo=RepoId(repo),
+            generation=generation,
+            at_ms=at_ms,
+            producer="test",
+            event=event,
+        )
     )
 
 
@@ -32,7 +39,9 @@ def registered(repo: str = REPO, generation: int = 1, root: str = "/tree") -> by
 
 
 def reset(generation: int, repo: str = REPO) -> bytes:
-    event = IndexReset(repo_id=RepoId(repo), index_generation=generation, memory_generation=1, reason="test")
+    event = IndexReset(
+        repo_id=RepoId(repo), index_generation=generation, memory_generation=1, reason="test"
+    )
     return wrap(event, generation=generation, repo=repo)
 
 
@@ -43,9 +52,12 @@ def removed_repo(generation: int, repo: str = REPO) -> bytes:
 
 def extract_of(path: str, text: str, names: tuple[str, ...] = ()) -> Extract:
     symbols = tuple(
-        Symbol("function", name, f"{path}.{name}", f"def {name}()", 1, 1, 0, len(text)) for name in names
+        Symbol("function", name, f"{path}.{name}", f"def {name}()", 1, 1, 0, len(text))
+        for name in names
     )
-    chunks = (ChunkSpan(0, len(text.encode()), 1, max(1, text.count("\n") + 1)),) if text.strip() else ()
+    chunks = (
+        (ChunkSpan(0, len(text.encode()), 1, max(1, text.count("\n") + 1)),) if text.strip() else ()
+    )
     return Extract(
         extractor_version=EXTRACTOR_VERSION, quality="full", line_count=text.count("\n") + 1,
         token_count=len(text.split()), text=_compress(text.encode()), symbols=symbols, chunks=chunks,
@@ -53,7 +65,15 @@ def extract_of(path: str, text: str, names: tuple[str, ...] = ()) -> Extract:
     )  # fmt: skip
 
 
-def recorded(path: str, text: str, version: int, *, generation: int = 1, names: tuple[str, ...] = (), repo: str = REPO) -> bytes:
+def recorded(
+    path: str,
+    text: str,
+    version: int,
+    *,
+    generation: int = 1,
+    names: tuple[str, ...] = (),
+    repo: str = REPO,
+) -> bytes:
     data = text.encode()
     event = FileRecorded(
         path=RepoPath(path), version=version, digest=Digest(digest_of(data)), size_bytes=len(data),
@@ -64,10 +84,14 @@ def recorded(path: str, text: str, version: int, *, generation: int = 1, names: 
 
 
 def removed(path: str, version: int, *, generation: int = 1) -> bytes:
-    return wrap(FileRemoved(path=RepoPath(path), version=version, pass_id="p"), generation=generation)
+    return wrap(
+        FileRemoved(path=RepoPath(path), version=version, pass_id="p"), generation=generation
+    )
 
 
-def vectors(path: str, file_sequence: int, rows: int = 1, *, generation: int = 1, fill: int = 7) -> bytes:
+def vectors(
+    path: str, file_sequence: int, rows: int = 1, *, generation: int = 1, fill: int = 7
+) -> bytes:
     event = VectorsStored(
         path=RepoPath(path), file_sequence=file_sequence, space="test/4", dimension=4,
         vectors=bytes([fill]) * (4 * rows),
@@ -76,7 +100,11 @@ def vectors(path: str, file_sequence: int, rows: int = 1, *, generation: int = 1
 
 
 def anchored(path: str, digest: str, anchor_ns: int) -> bytes:
-    return wrap(AnchorMoved(path=RepoPath(path), digest=Digest(digest), mtime_ns=anchor_ns - 1, anchor_ns=anchor_ns))
+    return wrap(
+        AnchorMoved(
+            path=RepoPath(path), digest=Digest(digest), mtime_ns=anchor_ns - 1, anchor_ns=anchor_ns
+        )
+    )
 
 
 def messages(*payloads: bytes, start: int = 1) -> list[Message]:

@@ -20,6 +20,7 @@ from contracts.events.index import (
     FileRecorded,
     FileRemoved,
     PassChanged,
+    SpaceAgreed,
     VectorsStored,
 )
 from contracts.events.jobs import AnyJob, ExtractJob, PassJob, SeenEntry, WalkBatch, WalkFinished
@@ -30,6 +31,6 @@ __all__ = [
     "AddRepo", "AnchorMoved", "AnnPart", "AnnPublished", "AnyCommand", "AnyIndexEvent", "AnyJob",
     "AnyLogEvent", "AnyProgress", "ExtractJob", "FileRecorded", "FileRemoved", "IndexReset",
     "PassChanged", "PassJob", "RemoveRepo", "ReplayProjections", "RepoRegistered", "RepoRemoved",
-    "ResetIndex", "SeenEntry", "StageProgress", "VectorsStored", "WalkBatch", "WalkFilters",
+    "ResetIndex", "SeenEntry", "SpaceAgreed", "StageProgress", "VectorsStored", "WalkBatch", "WalkFilters",
     "WalkFinished", "WorkerState",
 ]  # fmt: skip

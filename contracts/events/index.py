@@ -25,7 +25,9 @@ class FileRecorded(Struct, frozen=True, kw_only=True, tag="file.recorded"):
     language: str  # "" when unknown
     kind: str  # code test doc config vendor example data
     pass_id: str
-    skipped: str = ""  # why there is no extract: too_large minified generated binary unreadable extract_failed
+    skipped: str = (
+        ""  # why there is no extract: too_large minified generated binary unreadable extract_failed
+    )
     skipped_detail: str = ""
     extract: Packed | None = None
 
@@ -55,6 +57,16 @@ class VectorsStored(Struct, frozen=True, kw_only=True, tag="vectors.stored"):
     space: str  # embedding space: model/dimension/normalisation
     dimension: int
     vectors: bytes  # i1[chunks, dimension]: unit vectors scaled by 127
+
+
+class SpaceAgreed(Struct, frozen=True, kw_only=True, tag="space.agreed"):
+    """Which embedding space the embedders fill; of no repository.
+
+    Whoever fills another space stops when it sees this. Not folded: a row of vectors names its own.
+    """
+
+    space: str
+    ready: bool  # False: claimed, and the records are not yet up for embedding again
 
 
 class AnnPart(Struct, frozen=True, kw_only=True, tag="ann.part"):
@@ -101,5 +113,12 @@ class PassChanged(Struct, frozen=True, kw_only=True, tag="pass.changed"):
 
 
 AnyIndexEvent = (
-    FileRecorded | FileRemoved | AnchorMoved | VectorsStored | AnnPart | AnnPublished | PassChanged
+    FileRecorded
+    | FileRemoved
+    | AnchorMoved
+    | VectorsStored
+    | SpaceAgreed
+    | AnnPart
+    | AnnPublished
+    | PassChanged
 )

@@ -34,6 +34,9 @@ class WalkBatch(Struct, frozen=True, kw_only=True, tag="walk.batch"):
     walk_id: str  # one run of one walk; a restarted walk has another
     number: int  # 0-based within the walk
     entries: tuple[SeenEntry, ...]
+    reason: str = ""
+    attempt: int = 1
+    started_ms: int = 0
 
 
 class WalkFinished(Struct, frozen=True, kw_only=True, tag="walk.finished"):

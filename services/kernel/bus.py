@@ -80,7 +80,9 @@ class Bus:
         self.client = await self._connect(options, patience_s)
         inbox = self.client.new_inbox() + "."
         self.publisher = Publisher(_Outgoing(self.client), inbox)
-        await self.client.subscribe(inbox + "*", cb=self._confirmed, pending_msgs_limit=0, pending_bytes_limit=0)
+        await self.client.subscribe(
+            inbox + "*", cb=self._confirmed, pending_msgs_limit=0, pending_bytes_limit=0
+        )
         self._sweeper = asyncio.create_task(self.publisher.sweep())
         self.started = True
 
@@ -91,7 +93,11 @@ class Bus:
             try:
                 # One attempt: with reconnecting on, nats-py tries for ever even where credentials are wrong.
                 client = await nats.connect(
-                    servers, allow_reconnect=False, max_reconnect_attempts=1, connect_timeout=5, **options
+                    servers,
+                    allow_reconnect=False,
+                    max_reconnect_attempts=1,
+                    connect_timeout=5,
+                    **options,
                 )
             except (OSError, nats.errors.Error) as error:
                 if "authorization" in str(error).lower():
@@ -107,7 +113,9 @@ class Bus:
                     "allow_reconnect": True, "max_reconnect_attempts": -1, "reconnect_time_wait": 0.25,
                 }  # fmt: skip
                 return client
-        raise Unavailable("the NATS server does not answer", hint="check --nats and that the server runs")
+        raise Unavailable(
+            "the NATS server does not answer", hint="check --nats and that the server runs"
+        )
 
     async def stop(self) -> None:
         """Wait for confirmations, flush and close."""
@@ -159,7 +167,9 @@ class Bus:
 
     # -- publishing -------------------------------------------------------------------------
 
-    async def put(self, subject: str, data: bytes, *, message_id: str = "", headers: Headers | None = None) -> asyncio.Future[PubAck]:
+    async def put(
+        self, subject: str, data: bytes, *, message_id: str = "", headers: Headers | None = None
+    ) -> asyncio.Future[PubAck]:
         """Publish; the future completes when the message is stored. A repeated id is stored once."""
         if len(data) > self.client.max_payload:
             raise Poisoned(f"a message of {len(data):,} bytes is over the broker's max_payload")
@@ -213,7 +223,9 @@ class Bus:
         if headers.get("Status") == "404":
             return None
         if "Nats-Sequence" not in headers:
-            raise Unavailable("the stream does not answer direct reads", status=headers.get("Status", ""))
+            raise Unavailable(
+                "the stream does not answer direct reads", status=headers.get("Status", "")
+            )
         return int(headers["Nats-Sequence"]), headers, reply.data
 
     # -- plain NATS -------------------------------------------------------------------------
@@ -223,7 +235,9 @@ class Bus:
         try:
             return await self.client.request(subject, data, timeout=timeout)
         except (NatsTimeout, NoRespondersError) as error:
-            raise Unavailable(f"no answer on {subject.split('.')[0]}", error=type(error).__name__) from None
+            raise Unavailable(
+                f"no answer on {subject.split('.')[0]}", error=type(error).__name__
+            ) from None
 
     async def api(self, subject: str, body: dict[str, Any], timeout: float = 5.0) -> dict[str, Any]:
         """Call the JetStream API; raises Unavailable with the broker's words on an error."""
@@ -231,7 +245,9 @@ class Bus:
         answer: dict[str, Any] = json.loads(reply.data)
         if "error" in answer:
             error = answer["error"]
-            raise Unavailable(str(error.get("description", "error")), err_code=error.get("err_code", 0))
+            raise Unavailable(
+                str(error.get("description", "error")), err_code=error.get("err_code", 0)
+            )
         return answer
 
     async def publish(self, subject: str, data: bytes, reply: str = "") -> None:
@@ -242,7 +258,9 @@ class Bus:
             raise Poisoned("the message is over the broker's max_payload") from None
 
     async def subscribe(self, subject: str, arrived: Arrived) -> Subscription:
-        return await self.client.subscribe(subject, cb=arrived, pending_msgs_limit=0, pending_bytes_limit=0)
+        return await self.client.subscribe(
+            subject, cb=arrived, pending_msgs_limit=0, pending_bytes_limit=0
+        )
 
     def inbox(self) -> str:
         return self.client.new_inbox()
@@ -258,11 +276,15 @@ class _Outgoing:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def publish(self, subject: str, payload: bytes, reply: str, headers: Headers | None) -> None:
+    async def publish(
+        self, subject: str, payload: bytes, reply: str, headers: Headers | None
+    ) -> None:
         try:
             await self._client.publish(subject, payload, reply, headers)
         except nats.errors.Error as error:
-            raise Unavailable("the connection cannot take a message now", error=repr(error)) from None
+            raise Unavailable(
+                "the connection cannot take a message now", error=repr(error)
+            ) from None
 
     @property
     def is_connected(self) -> bool:
@@ -276,5 +298,7 @@ def credentials(settings: Settings, worker: str) -> tuple[str, str]:
     users: dict[str, dict[str, str]] = json.loads(Path(settings.nats_users_file).read_bytes())
     entry = users.get(worker)
     if entry is None:
-        raise Unavailable(f"no NATS user for the {worker} worker", hint="run `repofold provision` again")
+        raise Unavailable(
+            f"no NATS user for the {worker} worker", hint="run `repofold provision` again"
+        )
     return entry["user"], entry["password"]

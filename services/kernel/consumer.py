@@ -90,10 +90,14 @@ class Outbox:
 
     def append_newer(self, subject: str, data: bytes, *, version: int, expected: int) -> None:
         """As Bus.append_newer; being superseded counts as done."""
-        self._pending.append(_settled(self._bus.append_newer(subject, data, version=version, expected=expected)))
+        self._pending.append(
+            _settled(self._bus.append_newer(subject, data, version=version, expected=expected))
+        )
 
     def append_beside(self, subject: str, data: bytes, *, beside: str, sequence: int) -> None:
-        self._pending.append(_settled(self._bus.append_beside(subject, data, beside=beside, sequence=sequence)))
+        self._pending.append(
+            _settled(self._bus.append_beside(subject, data, beside=beside, sequence=sequence))
+        )
 
     async def stored(self) -> None:
         """Wait for every confirmation; raises the first failure."""
@@ -121,7 +125,7 @@ class Consumer(Service, Generic[E]):
         self,
         bus: Bus,
         spec: DurableSpec,
-        union: type[Any],
+        union: Any,
         handle: Handler[E],
         *,
         policy: Policy | None = None,
@@ -179,7 +183,9 @@ class Consumer(Service, Generic[E]):
             self._requested -= 1
             self._buffer.append(message)
         elif message.headers and message.headers.get("Status") != "100":
-            if message.headers.get("Status") == "503":  # not provisioned yet, or the broker is recovering
+            if (
+                message.headers.get("Status") == "503"
+            ):  # not provisioned yet, or the broker is recovering
                 asyncio.get_running_loop().call_later(0.1, self._request_lost)
                 return
             self._requested = 0
@@ -259,7 +265,9 @@ class Consumer(Service, Generic[E]):
                 await self._bus.publish(delivery.message.reply, b"-NAK")
                 continue
             if journal is not None and journal.is_culprit(delivery.sequence):
-                await self._failed(delivery, Poisoned("the worker died twice with this message in hand"))
+                await self._failed(
+                    delivery, Poisoned("the worker died twice with this message in hand")
+                )
                 journal.forget(delivery.sequence)
                 continue
             if journal is not None:
@@ -301,7 +309,7 @@ class Consumer(Service, Generic[E]):
             if self._parked is not None:
                 try:
                     await self._parked(delivery, error)
-                except Exception:  # noqa: BLE001 - parking goes on; the record of it is best effort
+                except Exception:
                     log.exception("parked_hook_failed", durable=self._spec.name)
             await self._park(delivery.message, delivery.sequence, delivery.attempt, error)
             return
@@ -330,7 +338,13 @@ class Consumer(Service, Generic[E]):
         )
         ack: PubAck = await stored
         await self._bus.publish(message.reply, b"+TERM")
-        log.error("parked", durable=self._spec.name, subject=message.subject, dead_sequence=ack.seq, error=repr(error)[:300])
+        log.error(
+            "parked",
+            durable=self._spec.name,
+            subject=message.subject,
+            dead_sequence=ack.seq,
+            error=repr(error)[:300],
+        )
 
     async def _still_working(self) -> None:
         while True:

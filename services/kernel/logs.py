@@ -18,9 +18,13 @@ with lean.without("rich", "pygments"):
 def configure(level: str, *, as_json: bool, worker: str) -> None:
     """Set up logging once per process."""
     number = logging.getLevelNamesMapping().get(level.upper(), logging.WARNING)
-    logging.basicConfig(stream=sys.stderr, level=max(number, logging.WARNING), format="%(name)s %(message)s")
+    logging.basicConfig(
+        stream=sys.stderr, level=max(number, logging.WARNING), format="%(name)s %(message)s"
+    )
     for noisy in ("mcp", "nats", "mode", "faust", "uvicorn"):
-        logging.getLogger(noisy).setLevel(max(number, logging.ERROR if noisy == "nats" else logging.WARNING))
+        logging.getLogger(noisy).setLevel(
+            max(number, logging.ERROR if noisy == "nats" else logging.WARNING)
+        )
     renderer = (
         structlog.processors.JSONRenderer()
         if as_json
@@ -41,7 +45,9 @@ def configure(level: str, *, as_json: bool, worker: str) -> None:
     structlog.contextvars.bind_contextvars(worker=worker)
 
 
-def _keep(_logger: object, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+def _keep(
+    _logger: object, _method: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
     return event
 
 

@@ -37,7 +37,9 @@ class PubAck(msgspec.Struct):
 class Connection(Protocol):
     """What the publisher needs of a NATS connection."""
 
-    async def publish(self, subject: str, payload: bytes, reply: str, headers: Headers | None) -> None: ...
+    async def publish(
+        self, subject: str, payload: bytes, reply: str, headers: Headers | None
+    ) -> None: ...
 
     @property
     def is_connected(self) -> bool: ...
@@ -77,7 +79,9 @@ class Publisher:
         self._count = 0
         self._room = asyncio.Event()
 
-    async def put(self, subject: str, data: bytes, headers: Headers | None = None) -> asyncio.Future[PubAck]:
+    async def put(
+        self, subject: str, data: bytes, headers: Headers | None = None
+    ) -> asyncio.Future[PubAck]:
         """Send, waiting only for room; the future completes once the message is stored.
 
         The future raises Conflict when a condition in the headers failed, Unavailable when no
@@ -145,7 +149,9 @@ class Publisher:
                 entry.tries += 1
                 entry.sent_at = now
                 with contextlib.suppress(Unavailable):
-                    await self._connection.publish(entry.subject, entry.data, self._inbox + key, entry.headers)
+                    await self._connection.publish(
+                        entry.subject, entry.data, self._inbox + key, entry.headers
+                    )
 
     def reconnected(self) -> None:
         """Have everything under way sent again at the next sweep; it may have died with the broker."""
@@ -161,4 +167,6 @@ class Publisher:
 def _fault(error: PubError) -> Fault:
     if error.err_code == WRONG_LAST_SEQUENCE:
         return Conflict(error.description or "wrong last sequence")
-    return Unavailable(error.description or "the broker refused the message", err_code=error.err_code)
+    return Unavailable(
+        error.description or "the broker refused the message", err_code=error.err_code
+    )

@@ -38,7 +38,16 @@ class Entry(Struct, frozen=True):
 class StreamReader:
     """Reads one stream's messages after `position`, in order, in batches."""
 
-    def __init__(self, bus: Bus, stream: str, position: int, *, window: int = 1024, window_bytes: int = 16 << 20, filters: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        stream: str,
+        position: int,
+        *,
+        window: int = 1024,
+        window_bytes: int = 16 << 20,
+        filters: Sequence[str] = (),
+    ) -> None:
         self._bus, self._stream = bus, stream
         self.position = position  # sequence of the last message handed out
         self._window, self._window_bytes = window, window_bytes
@@ -172,8 +181,7 @@ class StreamReader:
         if status == "100":
             return
         self._requested = 0
-        if status not in ("404", "408", "409"):
-            self._broken = True
-        elif status == "409" and "deleted" in (message.headers or {}).get("Description", "").lower():
+        described = (message.headers or {}).get("Description", "").lower()
+        if status not in ("404", "408", "409") or "deleted" in described:
             self._broken = True
         self.wake.set()

@@ -18,7 +18,15 @@ from contracts.errors import InvalidArgument
 
 _PREFIX = "REPOFOLD_"
 # Read by the command line and by clients, not by workers.
-_ELSEWHERE = frozenset({"REPOFOLD_TOKEN", "REPOFOLD_STATE", "REPOFOLD_BENCH_DATA", "REPOFOLD_MCP_TOOLS", "REPOFOLD_PYTHON"})
+_ELSEWHERE = frozenset(
+    {
+        "REPOFOLD_TOKEN",
+        "REPOFOLD_STATE",
+        "REPOFOLD_BENCH_DATA",
+        "REPOFOLD_MCP_TOOLS",
+        "REPOFOLD_PYTHON",
+    }
+)
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -85,7 +93,9 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Settings:
     try:
         return msgspec.convert(raw, Settings, strict=False)
     except msgspec.ValidationError as error:
-        raise InvalidArgument(f"unreadable setting: {error}", hint="see docs/reference/settings.md") from None
+        raise InvalidArgument(
+            f"unreadable setting: {error}", hint="see docs/reference/settings.md"
+        ) from None
 
 
 def to_environment(settings: Settings) -> dict[str, str]:

@@ -28,7 +28,13 @@ log = logs.get(__name__)
 class Parts:
     """What one worker puts into its process: services to run, and a bus as its own NATS user."""
 
-    def __init__(self, name: str, bus: Bus, services: Sequence[Service], on_stop: Callable[[], Awaitable[None]] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        bus: Bus,
+        services: Sequence[Service],
+        on_stop: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
         self.name = name
         self.bus = bus
         self.services = list(services)
@@ -77,7 +83,9 @@ class WorkerApp(faust.App):
 
     def _connection_lost(self) -> None:
         # The supervisor starts the process anew; one without a connection would look alive for ever.
-        asyncio.get_running_loop().create_task(self.crash(RuntimeError("the broker closed the connection")))
+        asyncio.get_running_loop().create_task(
+            self.crash(RuntimeError("the broker closed the connection"))
+        )
 
     async def on_shutdown(self) -> None:
         for parts in reversed(self._parts):
@@ -92,7 +100,9 @@ def run(settings: Settings, workers: dict[str, Assemble]) -> int:
     loop = uvloop.new_event_loop()
     asyncio.set_event_loop(loop)
     app = WorkerApp(settings, workers)
-    worker = _QuietWorker(app, loop=loop, loglevel="error", override_logging=False, redirect_stdouts=False)
+    worker = _QuietWorker(
+        app, loop=loop, loglevel="error", override_logging=False, redirect_stdouts=False
+    )
     try:
         worker.execute_from_commandline()
     except SystemExit as exit_:

@@ -19,7 +19,14 @@ from contracts import subjects
 from contracts.envelope import Envelope, encode, new_id, now_ms
 from contracts.errors import Conflict, Fault
 from contracts.events import AnyLogEvent, PassChanged, PassJob
-from contracts.events.commands import AddRepo, AnyCommand, CommandReply, RemoveRepo, ReplayProjections, ResetIndex
+from contracts.events.commands import (
+    AddRepo,
+    AnyCommand,
+    CommandReply,
+    RemoveRepo,
+    ReplayProjections,
+    ResetIndex,
+)
 from contracts.subjects import DURABLES, INDEX, LOG, WORK
 from services.kernel import logs
 from services.kernel.bus import EXPECTED, MESSAGE_ID, Bus
@@ -53,7 +60,9 @@ class Registry:
             except Fault as fault:
                 if fault.retryable:
                     raise
-                reply = CommandReply(ok=False, code=fault.code, message=fault.message, hint=fault.hint)
+                reply = CommandReply(
+                    ok=False, code=fault.code, message=fault.message, hint=fault.hint
+                )
             await out.stored()
             if delivery.envelope.reply_to:
                 await self._bus.publish(delivery.envelope.reply_to, _encode(reply))
@@ -99,13 +108,19 @@ class Registry:
         )
         headers = {EXPECTED: str(expected)}
         subject = subjects.repo_log(event.repo_id)
-        stored = await self._bus.put(subject, encode(envelope), message_id=cause.id, headers=headers)
+        stored = await self._bus.put(
+            subject, encode(envelope), message_id=cause.id, headers=headers
+        )
         return (await stored).seq
 
-    async def _follow_up(self, state: Registered, command: RepoCommand, sequence: int, *, existed: bool) -> CommandReply:
+    async def _follow_up(
+        self, state: Registered, command: RepoCommand, sequence: int, *, existed: bool
+    ) -> CommandReply:
         if isinstance(command, AddRepo):
             index_sequence = await self._start_pass(state)
-            return CommandReply(ok=True, log_sequence=sequence, index_sequence=index_sequence, existed=existed)
+            return CommandReply(
+                ok=True, log_sequence=sequence, index_sequence=index_sequence, existed=existed
+            )
         if existed:
             await self._purge(command)
         if existed and isinstance(command, ResetIndex):
@@ -132,10 +147,22 @@ class Registry:
             started_ms=now_ms(),
             updated_ms=now_ms(),
         )
-        stored = await self._bus.put(subjects.repo_pass(state.repo_id), self._wrapped(state, pending, pass_id))
-        job = PassJob(pass_id=pass_id, reason="onboard", root=state.root, filters=state.filters, attempt=attempt)
+        stored = await self._bus.put(
+            subjects.repo_pass(state.repo_id), self._wrapped(state, pending, pass_id)
+        )
+        job = PassJob(
+            pass_id=pass_id,
+            reason="onboard",
+            root=state.root,
+            filters=state.filters,
+            attempt=attempt,
+        )
         sequence = (await stored).seq
-        await (await self._bus.put(subjects.pass_job(state.repo_id), self._wrapped(state, job, pass_id)))
+        await (
+            await self._bus.put(
+                subjects.pass_job(state.repo_id), self._wrapped(state, job, pass_id)
+            )
+        )
         return sequence
 
     def _wrapped(self, state: Registered, event: PassChanged | PassJob, pass_id: str) -> bytes:
@@ -175,7 +202,9 @@ class Registry:
         if isinstance(command, RemoveRepo):
             patterns.append((INDEX, f"index.{repo}.>"))
         else:  # the pass record stays: it counts the attempts
-            patterns += [(INDEX, f"index.{repo}.{family}.>") for family in ("file", "anchor", "vec", "ann")]
+            patterns += [
+                (INDEX, f"index.{repo}.{family}.>") for family in ("file", "anchor", "vec", "ann")
+            ]
         for stream, pattern in patterns:
             await self._bus.api(f"STREAM.PURGE.{stream}", {"filter": pattern}, timeout=30)
 

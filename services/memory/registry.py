@@ -73,7 +73,11 @@ def decide(state: Registered, command: AddRepo | RemoveRepo | ResetIndex) -> Any
 
 
 def _add(state: Registered, command: AddRepo) -> RepoRegistered | None:
-    same = state.state == "registered" and state.root == command.root and state.filters == command.filters
+    same = (
+        state.state == "registered"
+        and state.root == command.root
+        and state.filters == command.filters
+    )
     if same:
         return None
     # Another root under the same id is another tree: what was indexed of the old one is void.

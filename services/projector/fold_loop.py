@@ -29,7 +29,9 @@ class FoldLoop:
         self.folder = folder
         position = folder.positions
         self._log = StreamReader(bus, LOG, position.log)
-        self._index = StreamReader(bus, INDEX, position.index, window=2 * _BATCH, window_bytes=2 * _BATCH_BYTES)
+        self._index = StreamReader(
+            bus, INDEX, position.index, window=2 * _BATCH, window_bytes=2 * _BATCH_BYTES
+        )
         self._wake = asyncio.Event()
         self._log.wake = self._index.wake = self._wake
         self._held: list[Entry] = []
@@ -88,7 +90,9 @@ class FoldLoop:
         log = self._log.take(_BATCH, _BATCH_BYTES)
         index = self._held or self._index.take(_BATCH, _BATCH_BYTES)
         complete = bool(self._held) and not log and await self._log.tail() <= self._log.position
-        folded = await asyncio.to_thread(self.folder.fold, _messages(log), _messages(index), log_complete=complete)
+        folded = await asyncio.to_thread(
+            self.folder.fold, _messages(log), _messages(index), log_complete=complete
+        )
         self._held = list(index[folded.index_applied :])
         await committed(folded)
         if self._held and not log:

@@ -40,7 +40,7 @@ class Projector(Service):
         self._bus = bus
         self._root = settings.projections
         self._node = settings.node
-        self._loop: FoldLoop | None = None
+        self._folding: FoldLoop | None = None
         self._env: Env | None = None
         self._replay = asyncio.Event()
         self._waiting: list[str] = []  # reply subjects of replay requests
@@ -54,27 +54,29 @@ class Projector(Service):
     def _ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is not None:
             log.error("projector_crashed", exc_info=task.exception())
-            asyncio.get_running_loop().create_task(self.crash(task.exception() or RuntimeError("ended")))
+            asyncio.get_running_loop().create_task(
+                self.crash(task.exception() or RuntimeError("ended"))
+            )
 
     async def _requested(self, message: Msg) -> None:
         self._waiting.append(message.reply)
         self._replay.set()
-        if self._loop is not None:
-            self._loop.stop()
+        if self._folding is not None:
+            self._folding.stop()
 
     async def _run(self) -> None:
         await reachable(self._bus)
         while not self.should_stop:
             env = await self._open()
             self._env = env
-            self._loop = FoldLoop(self._bus, Folder(env))
+            self._folding = FoldLoop(self._bus, Folder(env))
             try:
-                if not await self._loop.check():
+                if not await self._folding.check():
                     log.warning("streams_are_older_than_projection", action="rebuild")
                     self._replay.set()
                 if not self._replay.is_set():
-                    await self._announce(Folded(self._loop.folder.positions, 0, (), 0, 0))
-                    await self._loop.run(self._announce)
+                    await self._announce(Folded(self._folding.folder.positions, 0, (), 0, 0))
+                    await self._folding.run(self._announce)
             except CorruptEnvironment as error:
                 log.error("projection_corrupt", error=str(error), action="rebuild")
                 self._replay.set()
@@ -118,8 +120,8 @@ class Projector(Service):
         await self._bus.publish(subjects.folded(self._node), _encode(notice))
 
     async def on_stop(self) -> None:
-        if self._loop is not None:
-            self._loop.stop()
+        if self._folding is not None:
+            self._folding.stop()
         if self._task is not None:
             await asyncio.wait([self._task], timeout=15)
             self._task.cancel()

@@ -16,7 +16,7 @@ projection says, so that an older job can never have the last word.
 from __future__ import annotations
 
 import asyncio
-import random
+import contextlib
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -40,9 +40,16 @@ from services.kernel.bus import Bus
 from services.kernel.consumer import Consumer, Delivery, Outbox, Policy
 from services.kernel.settings import Settings
 from services.kernel.shell import Parts
-from services.reconciler.plan import GONE, GONE_BELOW, Issued, next_version, on_record, unchanged_by_stat
-from services.reconciler.reading import Outcome, TreeReader
+from services.reconciler.plan import (
+    GONE,
+    GONE_BELOW,
+    Issued,
+    next_version,
+    on_record,
+    unchanged_by_stat,
+)
 from services.reconciler.running import RepoWork, RunningPass, Seen
+from services.source.reading import Outcome, TreeReader
 from store.read.live import Projections, Snapshot
 from store.rows import FileRow, RepoRow
 
@@ -63,7 +70,7 @@ class Reconciler(Service):
         self._settings = settings
         self._projections = Projections(settings.projections)
         self._work: dict[str, RepoWork] = {}
-        self._readers: dict[str, TreeReader] = {}
+        self._readers: dict[str, tuple[str, TreeReader]] = {}
         self._check = asyncio.Event()
         self._index_position = 0
         self._progress_at = 0.0
@@ -161,11 +168,13 @@ class Reconciler(Service):
             running.unchanged += unchanged
         present = [entry for entry in todo if entry.size_bytes >= 0]
         for start in range(0, len(present), _READ_AT_ONCE):
-            await self._read_and_issue(row, work, present[start : start + _READ_AT_ONCE], event.pass_id, running, out)
+            await self._read_and_issue(
+                row, work, present[start : start + _READ_AT_ONCE], event.pass_id, running, out
+            )
         gone = [entry for entry in todo if entry.size_bytes < 0]
         if gone:
             paths = self._gone_paths(row, work, gone)
-            await self._remove(row, work, paths, event.pass_id, running, out)
+            await self._remove(row, work, paths, event.pass_id, running)
         if running is not None and work.seen is not None:
             work.seen.batches.add(event.number)
             await self._progress(row.repo_id, running, "reconcile", running.scanned)
@@ -173,24 +182,22 @@ class Reconciler(Service):
     async def _running(self, row: RepoRow, work: RepoWork, event: WalkBatch) -> RunningPass:
         running = work.running
         if running is None or running.pass_id != event.pass_id:
-            with self._projections.read() as snapshot:
-                recorded = snapshot.newest_pass(row.repo_id)
-            same = recorded is not None and recorded.pass_id == event.pass_id
             running = RunningPass(
-                pass_id=event.pass_id,
-                reason=recorded.reason if same and recorded else "reconcile",
-                attempt=recorded.attempt if recorded else 1,
-                started_ms=recorded.started_ms if same and recorded else now_ms(),
+                event.pass_id, event.reason, event.attempt, event.started_ms or now_ms()
             )
             work.running = running
         if work.seen is None or work.seen.walk_id != event.walk_id:  # the walk began again
-            running.scanned = running.added = running.updated = running.removed = running.unchanged = 0
+            running.scanned = running.added = running.updated = running.removed = (
+                running.unchanged
+            ) = 0
             running.walked = False
             running.phase = "Reconciling"
             await self._record(row, running.state("Running"))
         return running
 
-    def _sift(self, row: RepoRow, work: RepoWork, entries: Iterable[SeenEntry]) -> tuple[list[SeenEntry], int]:
+    def _sift(
+        self, row: RepoRow, work: RepoWork, entries: Iterable[SeenEntry]
+    ) -> tuple[list[SeenEntry], int]:
         """Entries that need a look at their bytes or a removal, and how many are settled by stat."""
         todo, unchanged = [], 0
         with self._projections.read() as snapshot:
@@ -208,7 +215,15 @@ class Reconciler(Service):
     def _uncertain(self, repo: str, work: RepoWork, path: str) -> bool:
         return bool(work.uncertain) and subjects.extract_job(repo, path) in work.uncertain
 
-    async def _read_and_issue(self, row: RepoRow, work: RepoWork, entries: list[SeenEntry], pass_id: str, running: RunningPass | None, out: Outbox) -> None:
+    async def _read_and_issue(
+        self,
+        row: RepoRow,
+        work: RepoWork,
+        entries: list[SeenEntry],
+        pass_id: str,
+        running: RunningPass | None,
+        out: Outbox,
+    ) -> None:
         reader = self._reader(row)
         outcomes = await asyncio.to_thread(reader.read_all, entries)
         gone: list[str] = []
@@ -227,15 +242,31 @@ class Reconciler(Service):
                 continue
             await self._issue(row, work, outcome, old, pass_id, running, out)
         if gone:
-            await self._remove(row, work, gone, pass_id, running, out)
+            await self._remove(row, work, gone, pass_id, running)
 
-    async def _issue(self, row: RepoRow, work: RepoWork, outcome: Outcome, old: FileRow | None, pass_id: str, running: RunningPass | None, out: Outbox) -> None:
+    async def _issue(
+        self,
+        row: RepoRow,
+        work: RepoWork,
+        outcome: Outcome,
+        old: FileRow | None,
+        pass_id: str,
+        running: RunningPass | None,
+        out: Outbox,
+    ) -> None:
         issued = work.issued.get(outcome.path)
         uncertain = self._uncertain(row.repo_id, work, outcome.path)
         if on_record(outcome.digest, old, issued, uncertain=uncertain):
             if issued is None and old is not None and old.anchor_ns <= outcome.anchor_ns:
-                moved = AnchorMoved(path=outcome.path, digest=outcome.digest, mtime_ns=outcome.mtime_ns, anchor_ns=outcome.anchor_ns)
-                await out.put(subjects.file_anchor(row.repo_id, outcome.path), self._wrap(row, moved, pass_id))
+                moved = AnchorMoved(
+                    path=outcome.path,
+                    digest=outcome.digest,
+                    mtime_ns=outcome.mtime_ns,
+                    anchor_ns=outcome.anchor_ns,
+                )
+                await out.put(
+                    subjects.file_anchor(row.repo_id, outcome.path), self._wrap(row, moved, pass_id)
+                )
             if running is not None:
                 running.unchanged += 1
             return
@@ -253,7 +284,9 @@ class Reconciler(Service):
             skipped=outcome.skipped,
             skipped_detail=outcome.skipped_detail,
         )
-        await out.put(subjects.extract_job(row.repo_id, outcome.path), self._wrap(row, job, pass_id))
+        await out.put(
+            subjects.extract_job(row.repo_id, outcome.path), self._wrap(row, job, pass_id)
+        )
         work.issued[outcome.path] = Issued(version, outcome.digest)
         work.uncertain.discard(subjects.extract_job(row.repo_id, outcome.path))
         if running is not None:
@@ -267,7 +300,10 @@ class Reconciler(Service):
         with self._projections.read() as snapshot:
             for entry in entries:
                 if entry.size_bytes == GONE:
-                    if entry.path in work.issued or snapshot.file(row.repo_id, entry.path) is not None:
+                    if (
+                        entry.path in work.issued
+                        or snapshot.file(row.repo_id, entry.path) is not None
+                    ):
                         paths.add(entry.path)
                 elif entry.size_bytes == GONE_BELOW:
                     below = entry.path.rstrip("/") + "/"
@@ -278,7 +314,14 @@ class Reconciler(Service):
                     paths |= {path for path in work.issued if path.startswith(below)}
         return sorted(paths)
 
-    async def _remove(self, row: RepoRow, work: RepoWork, paths: Iterable[str], pass_id: str, running: RunningPass | None, out: Outbox) -> None:
+    async def _remove(
+        self,
+        row: RepoRow,
+        work: RepoWork,
+        paths: Iterable[str],
+        pass_id: str,
+        running: RunningPass | None,
+    ) -> None:
         appended: list[tuple[str, int, asyncio.Task[int]]] = []
         with self._projections.read() as snapshot:
             recorded = {path: snapshot.file(row.repo_id, path) for path in paths}
@@ -308,16 +351,29 @@ class Reconciler(Service):
 
     # -- the end of a walk, and of a pass ---------------------------------------------------
 
-    async def _walk_finished(self, row: RepoRow, work: RepoWork, event: WalkFinished, out: Outbox) -> None:
+    async def _walk_finished(
+        self, row: RepoRow, work: RepoWork, event: WalkFinished, out: Outbox
+    ) -> None:
         seen, running = work.seen, work.running
         if running is None and event.batches == 0:  # an empty tree
-            running = work.running = RunningPass(event.pass_id, event.reason, event.attempt, event.started_ms)
+            running = work.running = RunningPass(
+                event.pass_id, event.reason, event.attempt, event.started_ms
+            )
             seen = work.seen = Seen(event.walk_id, set(), set())
-        if seen is None or running is None or seen.walk_id != event.walk_id or len(seen.batches) != event.batches:
+        if (
+            seen is None
+            or running is None
+            or seen.walk_id != event.walk_id
+            or len(seen.batches) != event.batches
+        ):
             # Batches were handled by a process that is gone, or are still to be redelivered.
             await self._ask_for_pass(row, "resume", event.attempt, event.pass_id)
             return
-        running.reason, running.attempt, running.notice = event.reason, event.attempt, event.notice or running.notice
+        running.reason, running.attempt, running.notice = (
+            event.reason,
+            event.attempt,
+            event.notice or running.notice,
+        )
         if event.error:
             running.error = event.error
             await self._close(row, work, running, "Failed")
@@ -325,8 +381,8 @@ class Reconciler(Service):
         if event.complete:
             with self._projections.read() as snapshot:
                 live = {file.path for file in snapshot.files(row.repo_id)}
-            live |= {path for path, issued in work.issued.items() if issued.digest}
-            await self._remove(row, work, sorted(live - seen.paths), event.pass_id, running, out)
+            live |= {RepoPath(path) for path, issued in work.issued.items() if issued.digest}
+            await self._remove(row, work, sorted(live - seen.paths), event.pass_id, running)
         await out.stored()
         work.uncertain.clear()
         running.walked = True
@@ -339,13 +395,9 @@ class Reconciler(Service):
         """Strike out what came onto record; end passes that have nothing left to wait for."""
         while not self.should_stop:
             waiting = any(work.running is not None or work.issued for work in self._work.values())
-            try:
+            with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._check.wait(), _CHECK_S if waiting else None)
-            except TimeoutError:
-                pass
             self._check.clear()
-            if self.should_stop:
-                return
             async with self._lock:
                 for repo_id, work in list(self._work.items()):
                     await self._settle(repo_id, work)
@@ -371,10 +423,14 @@ class Reconciler(Service):
             return
         totals = row.counters
         done = running.added + running.updated - len(work.issued)
-        await self._progress(repo_id, running, "extract", max(done, 0), running.added + running.updated)
+        await self._progress(
+            repo_id, running, "extract", max(done, 0), running.added + running.updated
+        )
         if running.walked:
             await self._progress(repo_id, running, "embed", totals.embedded, totals.wanted)
-        changed = running.advance(outstanding=len(work.issued), wanted=totals.wanted, embedded=totals.embedded)
+        changed = running.advance(
+            outstanding=len(work.issued), wanted=totals.wanted, embedded=totals.embedded
+        )
         if changed == "Done":
             await self._close(row, work, running, "Completed")
         elif changed is not None:
@@ -393,7 +449,9 @@ class Reconciler(Service):
         if info["num_pending"] == 0 and info["num_ack_pending"] == 0:
             log.warning("jobs_without_a_record", repo=repo_id, files=len(work.issued))
             if work.running is not None:
-                work.running.notice = f"{len(work.issued)} files could not be extracted; see `repofold dead list`"
+                work.running.notice = (
+                    f"{len(work.issued)} files could not be extracted; see `repofold dead list`"
+                )
             work.issued.clear()
         work.stalled_at = time.monotonic()
 
@@ -403,7 +461,13 @@ class Reconciler(Service):
         for stage in ("walk", "reconcile", "extract", "embed"):
             await self._bus.publish(
                 subjects.progress(row.repo_id, stage),
-                self._wrap(row, StageProgress(pass_id=running.pass_id, stage=stage, done=1, total=1, notice=status), running.pass_id),
+                self._wrap(
+                    row,
+                    StageProgress(
+                        pass_id=running.pass_id, stage=stage, done=1, total=1, notice=status
+                    ),
+                    running.pass_id,
+                ),
             )
         work.running = None
         work.seen = None
@@ -411,25 +475,42 @@ class Reconciler(Service):
     # -- publishing -------------------------------------------------------------------------
 
     async def _record(self, row: RepoRow, state: PassChanged) -> None:
-        await (await self._bus.put(subjects.repo_pass(row.repo_id), self._wrap(row, state, state.pass_id)))
+        await (
+            await self._bus.put(
+                subjects.repo_pass(row.repo_id), self._wrap(row, state, state.pass_id)
+            )
+        )
 
     async def _ask_for_pass(self, row: RepoRow, reason: str, attempt: int, pass_id: str) -> None:
-        job = PassJob(pass_id=pass_id, reason=reason, root=row.root, filters=row.filters, attempt=attempt)
+        job = PassJob(
+            pass_id=pass_id, reason=reason, root=row.root, filters=row.filters, attempt=attempt
+        )
         await (await self._bus.put(subjects.pass_job(row.repo_id), self._wrap(row, job, pass_id)))
 
-    async def _progress(self, repo_id: str, running: RunningPass, stage: str, done: int, total: int = 0) -> None:
+    async def _progress(
+        self, repo_id: str, running: RunningPass, stage: str, done: int, total: int = 0
+    ) -> None:
         now = time.monotonic()
         if stage == "reconcile" and now - self._progress_at < _PROGRESS_S:
             return
         self._progress_at = now
-        event = StageProgress(pass_id=running.pass_id, stage=stage, done=done, total=total, notice=running.notice)
-        envelope = Envelope(id=new_id(), repo=RepoId(repo_id), at_ms=now_ms(), producer="reconciler", correlation=running.pass_id, event=event)
+        event = StageProgress(
+            pass_id=running.pass_id, stage=stage, done=done, total=total, notice=running.notice
+        )
+        envelope = Envelope(
+            id=new_id(),
+            repo=RepoId(repo_id),
+            at_ms=now_ms(),
+            producer="reconciler",
+            correlation=running.pass_id,
+            event=event,
+        )
         await self._bus.publish(subjects.progress(repo_id, stage), encode(envelope))
 
     def _wrap(self, row: RepoRow, event: Any, correlation: str) -> bytes:
         return encode(
             Envelope(
-                id=f"{random.getrandbits(96):x}",  # noqa: S311 - unique, not secret
+                id=new_id(),
                 repo=row.repo_id,
                 generation=row.index_generation,
                 at_ms=now_ms(),
@@ -441,17 +522,18 @@ class Reconciler(Service):
 
     def _reader(self, row: RepoRow) -> TreeReader:
         key = f"{row.root}\0{row.filters}"
-        reader = self._readers.get(row.repo_id)
-        if reader is None or reader.key != key:
-            if reader is not None:
-                reader.close()
-            reader = TreeReader(Path(row.root), row.filters, self._settings.max_file_bytes, key)
-            self._readers[row.repo_id] = reader
+        known = self._readers.get(row.repo_id)
+        if known is not None and known[0] == key:
+            return known[1]
+        if known is not None:
+            known[1].close()
+        reader = TreeReader(Path(row.root), row.filters, self._settings.max_file_bytes)
+        self._readers[row.repo_id] = (key, reader)
         return reader
 
     async def on_shutdown(self) -> None:
         self._check.set()
-        for reader in self._readers.values():
+        for _, reader in self._readers.values():
             reader.close()
         self._projections.close()
 
@@ -469,6 +551,8 @@ class NotYetFolded(Fault):
 async def assemble(settings: Settings, bus: Bus) -> Parts:
     """The reconciler's part of a worker process."""
     reconciler = Reconciler(bus, settings)
-    policy = Policy(batch=4, window=16, backoff_s=(0.05, 0.2, 1.0, 5.0), grace_s=settings.drain_seconds)
+    policy = Policy(
+        batch=4, window=16, backoff_s=(0.05, 0.2, 1.0, 5.0), grace_s=settings.drain_seconds
+    )
     consumer = Consumer(bus, _SPEC, AnyJob, reconciler.handle, policy=policy)
     return Parts("reconciler", bus, [reconciler, consumer])

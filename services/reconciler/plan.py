@@ -19,7 +19,9 @@ class Issued(Struct):
     sequence: int = 0  # INDEX sequence of a removal
 
 
-def unchanged_by_stat(entry: SeenEntry, row: FileRow | None, issued: Issued | None, *, uncertain: bool) -> bool:
+def unchanged_by_stat(
+    entry: SeenEntry, row: FileRow | None, issued: Issued | None, *, uncertain: bool
+) -> bool:
     """Whether size and time prove that the recorded digest still holds, without reading.
 
     The recorded time must be older than the anchor: a file written within the same clock tick as

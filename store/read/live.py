@@ -17,8 +17,8 @@ from contracts.errors import NotFound
 from contracts.extract import Body, unpack_body
 from store import keys, location
 from store.env import Env, ReadTxn
-from store.segments import SegmentView
 from store.rows import AnnHead, Change, FileRow, PassRow, Positions, RepoRow, VectorRow
+from store.segments import SegmentView
 
 _repo = msgspec.msgpack.Decoder(RepoRow).decode
 _file = msgspec.msgpack.Decoder(FileRow).decode
@@ -111,7 +111,7 @@ class Snapshot:
         return None if raw is None else unpack_body(raw)
 
     def text(self, repo_id: str, sequence: int) -> memoryview | None:
-        """zstd of the content projection."""
+        """The content projection, zstd."""
         return self.txn.get("texts", keys.sequence(keys.repo(repo_id), sequence))
 
     def vectors(self, repo_id: str) -> Iterator[tuple[int, VectorRow]]:

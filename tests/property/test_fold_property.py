@@ -34,7 +34,9 @@ class Writer:
     def step(self, operation: str, path: str, version: int) -> None:
         if operation == "record":
             text = f"{path} {version % 3}"
-            self.record[path] = self.append("file", path, facts.recorded(path, text, version, names=(f"n{version % 2}",)))
+            self.record[path] = self.append(
+                "file", path, facts.recorded(path, text, version, names=(f"n{version % 2}",))
+            )
         elif operation == "remove":
             self.append("file", path, facts.removed(path, version))
             self.record.pop(path, None)
@@ -46,7 +48,8 @@ class Writer:
 
 
 steps = st.lists(
-    st.tuples(st.sampled_from(("record", "record", "embed", "remove")), st.sampled_from(_PATHS)), max_size=30
+    st.tuples(st.sampled_from(("record", "record", "embed", "remove")), st.sampled_from(_PATHS)),
+    max_size=30,
 )
 
 
@@ -58,7 +61,11 @@ def folded(folder: Path, batches: list[list[Message]]) -> tuple[str, list[int]]:
         fold.fold([], batch, log_complete=False)
     with env.read() as txn:
         snapshot = Snapshot(txn)
-        live = sorted(int(s) for view in snapshot.segment_views(facts.REPO) for s in view.arrays.file_sequence[view.live_files])
+        live = sorted(
+            int(s)
+            for view in snapshot.segment_views(facts.REPO)
+            for s in view.arrays.file_sequence[view.live_files]
+        )
         line = digest_of(txn)
         row = snapshot.repo(facts.REPO)
         assert row is not None
@@ -72,7 +79,9 @@ def folded(folder: Path, batches: list[list[Message]]) -> tuple[str, list[int]]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(steps=steps, cuts=st.lists(st.integers(1, 7), min_size=1, max_size=8), repeat=st.integers(0, 29))
+@given(
+    steps=steps, cuts=st.lists(st.integers(1, 7), min_size=1, max_size=8), repeat=st.integers(0, 29)
+)
 def test_batching_repetition_and_compaction_do_not_change_the_content(
     steps: list[tuple[str, str]], cuts: list[int], repeat: int
 ) -> None:

@@ -55,7 +55,11 @@ def test_a_recorded_file_is_listed_with_its_text_symbols_and_terms(env: Env) -> 
 
 def test_the_same_messages_a_second_time_change_nothing(env: Env) -> None:
     log = facts.messages(facts.registered())
-    index = facts.messages(facts.recorded("a.py", "one", 10), facts.vectors("a.py", 1), facts.recorded("b.py", "two", 11))
+    index = facts.messages(
+        facts.recorded("a.py", "one", 10),
+        facts.vectors("a.py", 1),
+        facts.recorded("b.py", "two", 11),
+    )
     folder = Folder(env)
     folder.fold(log, index, log_complete=False)
     before = content(env)
@@ -67,9 +71,17 @@ def test_the_same_messages_a_second_time_change_nothing(env: Env) -> None:
 
 def test_a_replaced_file_leaves_no_trace_of_its_old_version(env: Env) -> None:
     folder = Folder(env)
-    folder.fold(facts.messages(facts.registered()), facts.messages(facts.recorded("a.py", "old", 10, names=("old",))), log_complete=False)
+    folder.fold(
+        facts.messages(facts.registered()),
+        facts.messages(facts.recorded("a.py", "old", 10, names=("old",))),
+        log_complete=False,
+    )
 
-    folder.fold([], facts.messages(facts.recorded("a.py", "new", 11, names=("new",)), start=2), log_complete=False)
+    folder.fold(
+        [],
+        facts.messages(facts.recorded("a.py", "new", 11, names=("new",)), start=2),
+        log_complete=False,
+    )
 
     with env.read() as txn:
         snapshot = Snapshot(txn)
@@ -82,7 +94,11 @@ def test_a_replaced_file_leaves_no_trace_of_its_old_version(env: Env) -> None:
 
 def test_vectors_of_a_replaced_version_are_dropped(env: Env) -> None:
     folder = Folder(env)
-    folder.fold(facts.messages(facts.registered()), facts.messages(facts.recorded("a.py", "one", 10), facts.recorded("a.py", "two", 11)), log_complete=False)
+    folder.fold(
+        facts.messages(facts.registered()),
+        facts.messages(facts.recorded("a.py", "one", 10), facts.recorded("a.py", "two", 11)),
+        log_complete=False,
+    )
 
     folder.fold([], facts.messages(facts.vectors("a.py", 1), start=3), log_complete=False)
 
@@ -95,9 +111,21 @@ def test_vectors_of_a_replaced_version_are_dropped(env: Env) -> None:
 
 def test_a_touch_moves_the_anchor_of_the_digest_it_names_only(env: Env) -> None:
     folder = Folder(env)
-    folder.fold(facts.messages(facts.registered()), facts.messages(facts.recorded("a.py", "one", 10)), log_complete=False)
+    folder.fold(
+        facts.messages(facts.registered()),
+        facts.messages(facts.recorded("a.py", "one", 10)),
+        log_complete=False,
+    )
 
-    folder.fold([], facts.messages(facts.anchored("a.py", "xx128:other", 900), facts.anchored("a.py", digest_of(b"one"), 500), start=2), log_complete=False)
+    folder.fold(
+        [],
+        facts.messages(
+            facts.anchored("a.py", "xx128:other", 900),
+            facts.anchored("a.py", digest_of(b"one"), 500),
+            start=2,
+        ),
+        log_complete=False,
+    )
 
     with env.read() as txn:
         row = Snapshot(txn).file(facts.REPO, "a.py")
@@ -107,14 +135,20 @@ def test_a_touch_moves_the_anchor_of_the_digest_it_names_only(env: Env) -> None:
 
 def test_events_of_an_earlier_generation_do_not_bring_data_back(env: Env) -> None:
     folder = Folder(env)
-    folder.fold(facts.messages(facts.registered()), facts.messages(facts.recorded("a.py", "one", 10)), log_complete=False)
+    folder.fold(
+        facts.messages(facts.registered()),
+        facts.messages(facts.recorded("a.py", "one", 10)),
+        log_complete=False,
+    )
     folder.fold(facts.messages(facts.reset(2), start=2), [], log_complete=False)
 
     folder.fold([], facts.messages(facts.recorded("a.py", "late", 12), start=2), log_complete=False)
 
     assert live_paths(env) == []
     with env.read() as txn:
-        assert [txn.count(table) for table in ("bodies", "texts", "symbols", "segments", "vectors")] == [0] * 5
+        assert [
+            txn.count(table) for table in ("bodies", "texts", "symbols", "segments", "vectors")
+        ] == [0] * 5
 
 
 def test_an_event_of_a_generation_not_yet_heard_of_waits_for_the_log(env: Env) -> None:
@@ -125,7 +159,11 @@ def test_an_event_of_a_generation_not_yet_heard_of_waits_for_the_log(env: Env) -
     held = folder.fold([], early, log_complete=False)
     assert held.index_applied == 0
 
-    folder.fold(facts.messages(facts.reset(2), facts.registered(generation=2), start=2), early, log_complete=False)
+    folder.fold(
+        facts.messages(facts.reset(2), facts.registered(generation=2), start=2),
+        early,
+        log_complete=False,
+    )
     assert live_paths(env) == ["a.py"]
 
 
@@ -142,7 +180,11 @@ def test_an_event_of_a_repository_the_whole_log_does_not_know_is_dropped(env: En
 def test_an_undecodable_message_is_counted_and_passed(env: Env) -> None:
     folder = Folder(env)
 
-    folder.fold(facts.messages(facts.registered()), facts.messages(b"\xc1junk", facts.recorded("a.py", "one", 10)), log_complete=False)
+    folder.fold(
+        facts.messages(facts.registered()),
+        facts.messages(b"\xc1junk", facts.recorded("a.py", "one", 10)),
+        log_complete=False,
+    )
 
     assert folder.undecodable == 1
     assert live_paths(env) == ["a.py"]
@@ -153,7 +195,11 @@ def test_the_map_grows_while_folding(tmp_path: Path, monkeypatch: pytest.MonkeyP
     env = open_writable(tmp_path / "small")
     body = " ".join(f"word{number}" for number in range(2_000))
 
-    Folder(env).fold(facts.messages(facts.registered()), facts.messages(*(facts.recorded(f"f{n}.py", f"{body} {n}", 10 + n) for n in range(60))), log_complete=False)
+    Folder(env).fold(
+        facts.messages(facts.registered()),
+        facts.messages(*(facts.recorded(f"f{n}.py", f"{body} {n}", 10 + n) for n in range(60))),
+        log_complete=False,
+    )
 
     assert len(live_paths(env)) == 60
     assert env.usage()["map_bytes"] > 1 << 18
@@ -183,7 +229,9 @@ def test_removing_a_repository_keeps_its_neighbours(env: Env) -> None:
     folder = Folder(env)
     folder.fold(
         facts.messages(facts.registered(), facts.registered("other")),
-        facts.messages(facts.recorded("a.py", "one", 10), facts.recorded("b.py", "two", 11, repo="other")),
+        facts.messages(
+            facts.recorded("a.py", "one", 10), facts.recorded("b.py", "two", 11, repo="other")
+        ),
         log_complete=False,
     )
 
@@ -203,7 +251,13 @@ def test_segments_hold_exactly_the_live_files(env: Env) -> None:
     folder.fold(facts.messages(facts.registered()), [], log_complete=False)
     sequence = 1
     for step in range(40):
-        folder.fold([], facts.messages(facts.recorded(f"f{step % 7}.py", f"text {step}", 10 + step), start=sequence), log_complete=False)
+        folder.fold(
+            [],
+            facts.messages(
+                facts.recorded(f"f{step % 7}.py", f"text {step}", 10 + step), start=sequence
+            ),
+            log_complete=False,
+        )
         sequence += 1
 
     with env.read() as txn:

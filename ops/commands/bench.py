@@ -1,0 +1,210 @@
+"""`repofold bench index|edit|search|retrieval|ann`: figures that anyone can repeat."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+from rich.console import Console
+
+from contracts.errors import InvalidArgument
+from ops.bench.node import Node
+
+_EDITS = 15
+_QUERIES = (
+    "where is the request parsed", "database connection retry", "how are migrations applied", "cache key",
+    "template rendering error", "user authentication", "parse command line arguments", "write file to disk",
+    "http response headers", "load settings from environment", "signal handler", "validate form input",
+    "QuerySet filter", "middleware", "NewController", "ListOptions", "delete cascade", "json encoder",
+    "time zone conversion", "connection pool", "test client", "static files", "schema editor", "lazy import",
+    "thread safety lock",
+)  # fmt: skip
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "what", choices=["index", "edit", "search", "idle", "restart", "retrieval", "ann"]
+    )
+    parser.add_argument(
+        "path",
+        nargs="?",
+        help="tree to measure on; for retrieval the folder with the benchmark data",
+    )
+    parser.add_argument("--trees", help="retrieval: folder that holds one tree per repository")
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--state", help="state directory to use instead of a temporary one")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure and print; nothing outside a temporary folder is written."""
+    if args.what in ("retrieval", "ann"):
+        return _other(args)
+    if not args.path:
+        raise InvalidArgument("no PATH to measure on", hint=f"repofold bench {args.what} PATH")
+    path = Path(args.path).resolve()
+    measure = {
+        "index": _index,
+        "edit": _edit,
+        "search": _search,
+        "idle": _idle,
+        "restart": _restart,
+    }[args.what]
+    results = []
+    for _ in range(args.runs):
+        with tempfile.TemporaryDirectory(prefix="repofold-bench-") as folder:
+            results.append(measure(path, Path(args.state or folder)))
+    report = {"bench": args.what, "path": str(path), "machine": machine(), "results": results}
+    if args.json:
+        print(json.dumps(report))
+    else:
+        _print(report)
+    return 0
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were taken on."""
+    return {
+        "cores": psutil.cpu_count(),
+        "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+    }
+
+
+def _index(path: Path, state: Path) -> dict[str, Any]:
+    """A cold index with everything, vectors included."""
+    with Node(path, state) as node:
+        status = node.wait_indexed()
+        wall = time.monotonic() - node.started_at
+        node.usage.look(with_pss=True)
+        return {
+            "ready_s": round(node.ready_seconds, 2),
+            "indexed_s": round(wall, 2),
+            "cpu_s": round(node.usage.cpu_seconds, 2),
+            "peak_rss_mb": node.usage.peak_rss >> 20,
+            "peak_pss_mb": node.usage.peak_pss >> 20,
+            "files": status["filesScanned"],
+            "extracted": status["filesContentProjected"],
+            "chunks": status["chunksTotal"],
+            "disk_mb": sum(
+                file.stat().st_blocks * 512 for file in state.rglob("*") if file.is_file()
+            )
+            >> 20,
+        }
+
+
+def _edit(path: Path, state: Path) -> dict[str, Any]:
+    """From saving a file to finding it; works on files it makes itself and removes again."""
+    with Node(path, state) as node:
+        node.wait_indexed()
+        target = path / "repofold_bench_edit.py"
+        times = []
+        try:
+            for number in range(_EDITS):
+                word = f"zqbench{number}marker{int(time.time() * 1000) % 100_000}"
+                target.write_text(f"def {word}(value):\n    return value * {number}\n")
+                times.append(_until_found(node, word, target.name))
+        finally:
+            target.unlink(missing_ok=True)
+        return _spread("edit_to_searchable_ms", times)
+
+
+def _until_found(node: Node, word: str, name: str) -> float:
+    started = time.perf_counter()
+    while time.perf_counter() - started < 30:
+        hits = node.client.call("repocontext_search", repoId=node.repo_id, query=word, k=3)["hits"]
+        if hits and hits[0]["entry"].get("path") == name and word in str(hits[0]):
+            return (time.perf_counter() - started) * 1000
+        time.sleep(0.002)
+    return float("inf")
+
+
+def _search(path: Path, state: Path) -> dict[str, Any]:
+    """Latency of searches over MCP, one client, warm."""
+    with Node(path, state) as node:
+        node.wait_indexed()
+        for query in _QUERIES:
+            node.client.call("repocontext_search", repoId=node.repo_id, query=query)
+        times = []
+        for _ in range(8):
+            for query in _QUERIES:
+                started = time.perf_counter()
+                node.client.call("repocontext_search", repoId=node.repo_id, query=query)
+                times.append((time.perf_counter() - started) * 1000)
+        return _spread("search_ms", times)
+
+
+def _idle(path: Path, state: Path) -> dict[str, Any]:
+    """What a node uses while nothing happens."""
+    with Node(path, state) as node:
+        node.wait_indexed()
+        time.sleep(45)
+        node.usage.look(with_pss=False)
+        before, started = node.usage.cpu_seconds, time.monotonic()
+        time.sleep(30)
+        node.usage.look(with_pss=False)
+        used = node.usage.cpu_seconds - before
+        rss, pss = _memory(node)
+        share = used / (time.monotonic() - started)
+        return {
+            "cpu_percent_of_a_core": round(100 * share, 2),
+            "rss_mb": rss >> 20,
+            "pss_mb": pss >> 20,
+        }
+
+
+def _memory(node: Node) -> tuple[int, int]:
+    root = psutil.Process(node.process.pid)
+    found = [process.memory_full_info() for process in (root, *root.children(recursive=True))]
+    return sum(info.rss for info in found), sum(info.pss for info in found)
+
+
+def _restart(path: Path, state: Path) -> dict[str, Any]:
+    """From the start of a node whose tree did not change to the ready line."""
+    with Node(path, state) as node:
+        node.wait_indexed()
+    times = []
+    for _ in range(5):
+        with Node(path, state) as node:
+            times.append(node.ready_seconds * 1000)
+    return _spread("restart_to_ready_ms", times)
+
+
+def _spread(name: str, times: list[float]) -> dict[str, Any]:
+    ordered = sorted(times)
+    return {
+        name: {
+            "median": round(statistics.median(ordered), 1),
+            "p95": round(ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))], 1),
+            "max": round(ordered[-1], 1),
+            "n": len(ordered),
+        }
+    }
+
+
+def _other(args: argparse.Namespace) -> int:
+    if args.what == "ann":
+        from ops.bench import ann
+
+        return ann.run(args)
+    from ops.bench import retrieval
+
+    return retrieval.run(args)
+
+
+def _print(report: dict[str, Any]) -> None:
+    console = Console(highlight=False)
+    console.print(f"{report['bench']} {report['path']}", style="bold")
+    console.print(
+        ", ".join(f"{name} {value}" for name, value in report["machine"].items()), style="dim"
+    )
+    for result in report["results"]:
+        for name, value in result.items():
+            console.print(f"  {name:<24} {value}")

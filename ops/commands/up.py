@@ -1,0 +1,126 @@
+"""`repofold up`: index and serve, in the foreground."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+
+import msgspec
+
+from contracts.errors import InvalidArgument, Unavailable
+from ops.node import broker, lock, screen
+from ops.node.options import add_broker, add_state, base_settings, named_state
+from ops.node.state import State, default, resolve_roots
+from ops.node.supervisor import Node, Plan
+from services.kernel import logs
+from services.kernel.settings import Settings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="repositories to index (default: this folder)"
+    )
+    add_state(parser)
+    parser.add_argument(
+        "--port",
+        type=int,
+        help="port of the MCP endpoint; 0 = any free one (default: 8765, or any when that is taken)",
+    )
+    parser.add_argument("--host", help="address to listen on (default: 127.0.0.1)")
+    add_broker(parser)
+    parser.add_argument("--profile", metavar="NAME", help="tools to offer (default: full)")
+    parser.add_argument("--no-watch", action="store_true", help="do not follow file events")
+    parser.add_argument(
+        "--read-only", action="store_true", help="offer no tool that changes anything"
+    )
+    parser.add_argument(
+        "--workspace-root",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="repositories below DIR may be added at run time",
+    )
+    parser.add_argument("--verbose", action="store_true", help="log what happens")
+    parser.add_argument("--no-http", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--bound-to-input", action="store_true", help=argparse.SUPPRESS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run a node until a signal ends it."""
+    roots, workspace_roots = chosen_roots(args.paths, args.workspace_root)
+    settings = node_settings(args, roots, workspace_roots)
+    state = State(Path(settings.state_dir))
+    logs.configure(settings.log_level, as_json=settings.log_json, worker="node")
+    state.prepare()
+    own = broker.Broker(state)
+    held = lock.acquire(state, own.stop_orphan)
+    try:
+        own.stop_orphan()
+        plan = Plan(
+            settings=settings,
+            roots=tuple(roots),
+            own_broker=not settings.nats_url,
+            http=not args.no_http,
+            bound_to_input=args.bound_to_input,
+        )
+        shown = screen.choose(verbose=args.verbose, as_json=args.json)
+        return asyncio.run(Node(plan, state, held, shown, _ready).run())
+    finally:
+        held.release()
+
+
+def _ready(url: str) -> None:
+    print(f"ready {url}", flush=True)
+
+
+def chosen_roots(paths: list[str], workspace: list[str]) -> tuple[list[Path], list[Path]]:
+    """Repositories to index, and the roots below which repositories may be added."""
+    roots = resolve_roots(paths or ([] if workspace else ["."]))
+    workspace_roots = resolve_roots(workspace) or roots
+    for root in roots:
+        if not any(root.is_relative_to(allowed) for allowed in workspace_roots):
+            raise InvalidArgument(
+                f"{root} is not below --workspace-root",
+                hint="add another --workspace-root DIR for it",
+            )
+    return roots, workspace_roots
+
+
+def node_settings(
+    args: argparse.Namespace, roots: list[Path], workspace_roots: list[Path]
+) -> Settings:
+    """The settings of the environment, with the command line's over them."""
+    settings = base_settings(args)
+    named = named_state(args.state)
+    state_dir = named.root if named else default({*roots, *workspace_roots})
+    single = len(roots) == 1 and not args.workspace_root
+    changes: dict[str, object] = {
+        "state_dir": str(state_dir),
+        "workspace_roots": tuple(map(str, workspace_roots)),
+        "mode": "single" if single else "workspace",
+        "watch": settings.watch and not args.no_watch,
+        "read_only": settings.read_only or args.read_only,
+        "host": args.host or settings.host,
+        "profile": args.profile or settings.profile,
+    }
+    if args.verbose and settings.log_level == "warning":
+        changes["log_level"] = "info"
+    settings = msgspec.structs.replace(settings, **changes)
+    return (
+        settings if args.no_http else msgspec.structs.replace(settings, port=_port(args, settings))
+    )
+
+
+def _port(args: argparse.Namespace, settings: Settings) -> int:
+    """The port asked for; the default one gives way to a free one when it is taken."""
+    port = settings.port if args.port is None else int(args.port)
+    if port == 0 or broker.is_free(settings.host, port):
+        return port
+    if args.port is not None or port != Settings().port:
+        raise Unavailable(
+            f"port {port} is taken", hint="give another --port N; --port 0 takes any free one"
+        )
+    print(f"port {port} is taken, choosing a free one", file=sys.stderr)
+    return 0

@@ -1,0 +1,68 @@
+"""What is different on disk from what is on record?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from contracts.events.jobs import SeenEntry
+from services.source.reading import TreeReader
+from services.source.walk import walk
+from store.read.live import Projections
+from store.rows import FileRow, RepoRow
+
+
+class Drift(Struct):
+    """Paths relative to the root, in ordinal order."""
+
+    added: list[str]
+    updated: list[str]
+    removed: list[str]
+
+
+def drift(projections: Projections, row: RepoRow, scope: str, max_file_bytes: int) -> Drift:
+    """Walk the indexed root with the filters it was onboarded with and compare below `scope`.
+
+    Files whose size and time are those on record, from before the anchor, are not read.
+    """
+    below = f"{scope}/" if scope else ""
+    with projections.read() as snapshot:
+        recorded = {
+            file.path: file
+            for file in snapshot.files(row.repo_id, below)
+            if file.path.startswith(below)
+        }
+    seen: set[str] = set()
+    added: list[str] = []
+    updated: list[str] = []
+    complete = True
+    reader = TreeReader(Path(row.root), row.filters, max_file_bytes)
+    try:
+        for part in walk(Path(row.root), row.filters):
+            complete = complete and part.complete
+            for entry in part.entries:
+                if not entry.path.startswith(below):
+                    continue
+                old = recorded.get(entry.path)
+                if old is not None and _same_by_stat(entry, old):
+                    seen.add(entry.path)
+                    continue
+                found = reader.read(entry)
+                if found.problem:
+                    seen.add(entry.path)
+                elif found.eligible:
+                    seen.add(entry.path)
+                    if old is None:
+                        added.append(entry.path)
+                    elif found.digest != old.digest:
+                        updated.append(entry.path)
+    finally:
+        reader.close()
+    removed = [path for path in recorded if path not in seen] if complete else []
+    return Drift(added, updated, removed)
+
+
+def _same_by_stat(entry: SeenEntry, row: FileRow) -> bool:
+    same = entry.size_bytes == row.size_bytes and entry.mtime_ns == row.mtime_ns
+    return same and entry.mtime_ns < row.anchor_ns

@@ -1,0 +1,131 @@
+"""How does a stored record look to a client?"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from contracts.extract import Symbol, decompressed
+from contracts.ids import RecordKey, RepoId, opaque
+from contracts.tools.repocontext import EntryView
+from store.read.live import Snapshot
+from store.rows import FileRow, RepoRow
+
+_ABSENT_KIND = {
+    "repo": "Repository", "pkg": "Package", "file": "File", "symbol": "Symbol",
+    "content": "Content", "xref": "CrossReference", "mem": "Memory", "session": "Session",
+}  # fmt: skip
+_FIELD_CHARS = 2_000
+
+
+def time_text(milliseconds: int) -> str | None:
+    """UTC in ISO 8601; None for 0, which means never."""
+    if not milliseconds:
+        return None
+    stamp = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return stamp.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def absent(key: RecordKey) -> EntryView:
+    """The view of a record that is not there."""
+    return EntryView(
+        key=str(key), exists=False, kind=_ABSENT_KIND[key.family], repo_id=key.repo_id,
+        fields={}, tags=(), links={},
+    )  # fmt: skip
+
+
+def of_repo(row: RepoRow) -> EntryView:
+    fields = {
+        "displayName": row.display_name,
+        "fileCount": str(row.counters.files) if row.last_ingested_ms else "",
+        "lastIngested": time_text(row.last_ingested_ms) or "",
+    }
+    return EntryView(
+        key=str(RecordKey(row.repo_id, "repo")), exists=True, kind="Repository", repo_id=row.repo_id,
+        fields=_given(fields), tags=(), links={},
+    )  # fmt: skip
+
+
+def of_file(repo_id: RepoId, row: FileRow) -> EntryView:
+    fields = {
+        "digest": row.digest,
+        "language": row.language,
+        "sizeBytes": str(row.size_bytes),
+        "lastIngested": time_text(row.ingested_ms) or "",
+        "tokenCount": str(row.token_count) if not row.skipped else "",
+        "skipped": row.skipped,
+        "skippedDetail": row.skipped_detail,
+    }
+    return EntryView(
+        key=str(RecordKey(repo_id, "file", row.path)), exists=True, kind="File", repo_id=repo_id,
+        path=row.path, fields=_given(fields), tags=(row.kind,), links={},
+    )  # fmt: skip
+
+
+def of_package(repo_id: RepoId, path: str, files: list[FileRow]) -> EntryView:
+    """A directory that holds indexed files; `files` are those directly in it."""
+    languages = sorted({row.language for row in files if row.language})
+    newest = max((row.ingested_ms for row in files), default=0)
+    fields = {
+        "language": languages[0] if len(languages) == 1 else "",
+        "lastIngested": time_text(newest) or "",
+    }
+    return EntryView(
+        key=str(RecordKey(repo_id, "pkg", path)), exists=True, kind="Package", repo_id=repo_id,
+        path=path, fields=_given(fields), tags=tuple(languages), links={},
+    )  # fmt: skip
+
+
+def of_symbol(repo_id: RepoId, row: FileRow, symbol: Symbol, others: list[str]) -> EntryView:
+    """A symbol as its first declaring file states it; `others` declare it as well."""
+    fields = {
+        "filePath": row.path,
+        "startLine": str(symbol.start_line),
+        "endLine": str(symbol.end_line),
+        "signature": symbol.signature,
+        "digest": row.digest,
+        "symbolKind": symbol.kind,
+        "visibility": symbol.visibility,
+        "doc": symbol.doc[:_FIELD_CHARS],
+        "declaringFiles": ", ".join(sorted({row.path, *others})) if others else "",
+    }
+    return EntryView(
+        key=str(RecordKey(repo_id, "symbol", symbol.fq_name)), exists=True, kind="Symbol",
+        repo_id=repo_id, path=row.path, fully_qualified_name=symbol.fq_name,
+        fields=_given(fields), tags=(), links={},
+    )  # fmt: skip
+
+
+def of_content(repo_id: RepoId, row: FileRow, text: memoryview) -> EntryView:
+    """The content projection: the first 65,536 characters of the file."""
+    content = decompressed(text).decode()
+    return EntryView(
+        key=str(RecordKey(repo_id, "content", row.path)), exists=True, kind="Content",
+        repo_id=repo_id, path=row.path, fields={"digest": row.digest, "text": content}, tags=(), links={},
+    )  # fmt: skip
+
+
+def symbol_entry(snapshot: Snapshot, repo_id: RepoId, fq_name: str) -> EntryView | None:
+    """The entry of a symbol by its fully qualified name."""
+    found: list[tuple[FileRow, Symbol]] = []
+    for sequence in snapshot.declaring(repo_id, fq_name):
+        path = snapshot.path(repo_id, sequence)
+        row = None if path is None else snapshot.file(repo_id, path)
+        body = None if row is None else snapshot.body(repo_id, sequence)
+        if row is None or body is None:
+            continue
+        symbol = next((symbol for symbol in body.symbols if symbol.fq_name == fq_name), None)
+        if symbol is not None:
+            found.append((row, symbol))
+    if not found:
+        return None
+    found.sort(key=lambda pair: pair[0].path)
+    row, symbol = found[0]
+    return of_symbol(repo_id, row, symbol, [other.path for other, _ in found[1:]])
+
+
+def symbol_key(repo_id: str, fq_name: str) -> str:
+    return f"repo/{opaque(repo_id)}/symbol/{opaque(fq_name)}"
+
+
+def _given(fields: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in fields.items() if value}

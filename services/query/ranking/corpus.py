@@ -1,0 +1,204 @@
+"""What does a ranking need to know about the whole index before it sees a query?
+
+A `Corpus` lays the live files of all segments out in one order, that of their sequences, and their
+chunks one file after the other. Counts, mean lengths and length norms are over live files only, so
+nothing that is computed from it depends on how the files are spread over segments. It is made once
+for each state of the index (a few milliseconds for 200,000 chunks) and is safe to share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from store.segment_format import Ordinals, Postings
+from store.segment_postings import ranges
+from store.segments import SegmentView
+
+F4 = NDArray[np.float32]
+I4 = NDArray[np.int32]
+I8 = NDArray[np.int64]
+U8 = NDArray[np.uint64]
+
+K1: Final = 1.2
+BODY_B: Final = 0.5
+CHUNK_B: Final = 0.75
+FIELD_B: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hits:
+    """The live postings of several terms: segment by segment, term by term, ascending."""
+
+    number: I4  # chunk or file, in corpus order
+    tf: F4
+    term: I8  # position in the terms asked for
+    heads: I8  # where the postings of one term in one segment begin
+    document_frequency: I8  # [terms]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Numbering:
+    """Turns one segment's ordinals into corpus numbers."""
+
+    shift: int  # added to each ordinal, when nothing is dead and nothing lies between
+    table: I4 | None  # otherwise; -1 for the dead
+
+    def apply(self, ordinals: Ordinals) -> I4:
+        if self.table is not None:
+            return self.table[ordinals]
+        return ordinals.astype(np.int32) + np.int32(self.shift)
+
+
+class Corpus:
+    """The live files of an index. File and chunk numbers are positions in its arrays.
+
+    Postings are read through the segment views it was made of, so it must not outlive the memory
+    that they read.
+    """
+
+    def __init__(self, segments: Sequence[SegmentView]) -> None:
+        """Lay the segments out; raises ValueError when a live file occurs twice."""
+        live = [np.flatnonzero(view.live_files) for view in segments]
+
+        def column(name: str) -> NDArray[Any]:
+            parts = [getattr(v.arrays, name)[at] for v, at in zip(segments, live, strict=True)]
+            return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+        order = np.argsort(column("file_sequence"), kind="stable")
+        self.file_sequence: U8 = column("file_sequence")[order].astype(np.uint64)
+        if np.any(self.file_sequence[1:] == self.file_sequence[:-1]):
+            raise ValueError("a live file occurs in two segments")
+        self.kind: NDArray[np.uint8] = column("kind")[order].astype(np.uint8)
+        chunks = [v.chunks_of_file[at] for v, at in zip(segments, live, strict=True)]
+        counts = np.concatenate([np.zeros(0, np.int64), *chunks])[order]
+        self.chunk_start: I8 = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+        chunk_length = np.empty(int(self.chunk_start[-1]), np.int64)
+
+        number = np.empty(len(order), np.int64)
+        number[order] = np.arange(len(order))
+        self._segments: list[tuple[SegmentView, _Numbering, _Numbering]] = []
+        before = 0
+        for view, at in zip(segments, live, strict=True):
+            files = np.full(view.file_count, -1, np.int64)
+            files[at] = number[before : before + len(at)]
+            before += len(at)
+            move = self.chunk_start[files] - view.arrays.chunk_start[:-1]
+            numbers = np.arange(view.chunk_count) + move[view.chunk_file]
+            numbers[files[view.chunk_file] < 0] = -1
+            chunk_length[numbers[numbers >= 0]] = view.arrays.chunk_length[numbers >= 0]
+            self._segments.append((view, _numbering(files), _numbering(numbers)))
+
+        total = np.concatenate((np.zeros(1, np.int64), np.cumsum(chunk_length)))
+        self.body_length: I8 = np.diff(total[self.chunk_start])  # terms with repeats
+        self.body_norm = _norm(self.body_length, BODY_B)
+        self.chunk_norm = _norm(chunk_length, CHUNK_B)
+        self.path_norm = _norm(column("path_length")[order].astype(np.int64), FIELD_B)
+        self.symbols_norm = _norm(column("symbols_length")[order].astype(np.int64), FIELD_B)
+        self.chunk_file: I4 = np.repeat(np.arange(len(order), dtype=np.int32), counts)
+        # The file number in the high half of a word, for sorting scores by file.
+        self._chunk_key: U8 = self.chunk_file.astype(np.uint64) << np.uint64(32)
+        self._chunked = np.flatnonzero(counts)
+        self._last_chunk = self.chunk_start[self._chunked + 1] - 1
+        self._chunks_of_chunked = counts[self._chunked]
+
+    @property
+    def file_count(self) -> int:
+        return len(self.file_sequence)
+
+    @property
+    def chunk_count(self) -> int:
+        return len(self.chunk_file)
+
+    def numbers_of(self, file_sequence: U8) -> I8:
+        """Return the files' numbers; -1 for one that is not alive here."""
+        at = np.searchsorted(self.file_sequence, file_sequence)
+        inside = at < self.file_count
+        at = np.where(inside, at, 0)
+        found = inside & (self.file_sequence[at] == file_sequence) if self.file_count else inside
+        return np.where(found, at, -1)
+
+    def body_hits(self, terms: U8) -> Hits:
+        """Return the chunks that hold the terms."""
+        return _gather([(v.arrays.body, chunks) for v, _, chunks in self._segments], terms)
+
+    def field_hits(self, terms: U8) -> Hits:
+        """Return the files that hold the salted field terms."""
+        return _gather([(v.arrays.field, files) for v, files, _ in self._segments], terms)
+
+    def best_chunks(self, chunk: F4) -> tuple[F4, F4]:
+        """Return each file's best chunk score and the sum of its three best.
+
+        `chunk` holds a score for each chunk, none below zero. One sort does it: a key holds the
+        file in its high half and the score's bits in the low one, and the bits of floats that are
+        not negative sort as the floats do.
+        """
+        best, top3 = np.zeros((2, self.file_count), np.float32)
+        scored: I8 | slice = slice(None)
+        owner, last, counted = self._chunked, self._last_chunk, self._chunks_of_chunked
+        is_scored = chunk > 0
+        is_sparse = 0 * np.count_nonzero(is_scored) < len(chunk)
+        if is_sparse:
+            scored = np.flatnonzero(is_scored)
+        keys = self._chunk_key[scored] | chunk[scored].view(np.uint32)
+        keys.sort()
+        if is_sparse:
+            file = (keys >> np.uint64(32)).astype(np.int64)
+            last = np.flatnonzero(np.diff(file, append=-1))
+            owner, counted = file[last], np.diff(last, prepend=-1)
+        # One more score, of nothing, stands at -1: for the second and third of files without.
+        score = np.append(keys.astype(np.uint32).view(np.float32), np.float32(0))
+        best[owner] = score[last]
+        top3[owner] = score[last]
+        top3[owner] += score[np.where(counted > 1, last - 1, -1)]
+        top3[owner] += score[np.where(counted > 2, last - 2, -1)]
+        return best, top3
+
+
+def _gather(parts: Sequence[tuple[Postings, _Numbering]], terms: U8) -> Hits:
+    numbers, tf = [np.zeros(0, np.int32)], [np.zeros(0, np.uint8)]
+    found_terms, lengths = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for postings, numbering in parts:
+        starts, stops = ranges(postings, terms)
+        found = np.flatnonzero(stops > starts)
+        if not len(found):
+            continue
+        bounds = zip(starts[found].tolist(), stops[found].tolist(), strict=True)
+        spans = [slice(start, stop) for start, stop in bounds]
+        number = numbering.apply(np.concatenate([postings.ordinals[span] for span in spans]))
+        counts = np.concatenate([postings.tf[span] for span in spans])
+        length = (stops - starts)[found]
+        if numbering.table is not None:
+            alive = number >= 0
+            length = np.add.reduceat(alive, np.cumsum(length) - length, dtype=np.int64)
+            number, counts = number[alive], counts[alive]
+        numbers.append(number)
+        tf.append(counts)
+        found_terms.append(found[length > 0])
+        lengths.append(length[length > 0])
+    length, term = np.concatenate(lengths), np.concatenate(found_terms)
+    return Hits(
+        number=np.concatenate(numbers),
+        tf=np.concatenate(tf).astype(np.float32),
+        term=np.repeat(term, length),
+        heads=np.cumsum(length) - length,
+        document_frequency=np.bincount(term, length, minlength=len(terms)).astype(np.int64),
+    )
+
+
+def _numbering(numbers: I8) -> _Numbering:
+    if not len(numbers):
+        return _Numbering(0, None)
+    shift = int(numbers[0])
+    if shift >= 0 and np.array_equal(numbers, np.arange(shift, shift + len(numbers))):
+        return _Numbering(shift, None)
+    return _Numbering(0, numbers.astype(np.int32))
+
+
+def _norm(length: I8, b: float) -> F4:
+    mean = max(float(length.sum()) / max(len(length), 1), 1e-9)
+    return (K1 * (1 - b + b * length / mean)).astype(np.float32)

@@ -1,0 +1,177 @@
+"""Which files answer a question, by which route, and why?
+
+The ladder: with a query vector and vectors in its space the answer is semantic (words and meaning
+fused); without one it is by keyword, and `retrieval_path` says why. Nothing here raises because a
+rung is missing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Literal
+
+from msgspec import Struct
+
+from contracts.extract import Symbol
+from contracts.ids import RepoId
+from contracts.tools.repocontext import RetrievalPath
+from services.kernel import logs
+from services.kernel.settings import Settings
+from services.query.planes import Plane, Planes
+from services.query.ranking.dense import DenseScores
+from services.query.ranking.fuse import RankedFile, Ranking
+from services.query.ranking.lexical import score_corpus
+from services.query.ranking.reasons import (
+    file_match,
+    keyword_reasons,
+    semantic_reasons,
+    symbol_hits,
+)
+from services.source.embedding import QueryEmbedder
+from services.source.terms import QueryTerms, query_terms
+from store.read.live import Projections
+from store.rows import FileRow
+
+log = logs.get(__name__)
+Mode = Literal["semantic", "keyword", "empty"]
+_HEAVY_CHUNKS = 60_000
+
+
+class Passage(Struct, frozen=True):
+    """The part of a file that matches best."""
+
+    chunk: int  # ordinal within the file
+    start_line: int
+    end_line: int
+    symbols: tuple[Symbol, ...]  # innermost symbol around it first
+
+
+class Hit(Struct, frozen=True):
+    """One file of an answer."""
+
+    file: FileRow
+    score: float
+    reasons: tuple[str, ...]
+    passage: Passage | None
+    symbol: Symbol | None  # the symbol that the query seems to mean
+
+
+class Found(Struct, frozen=True):
+    """An answer, best file first."""
+
+    mode: Mode
+    path: RetrievalPath
+    hits: tuple[Hit, ...]
+
+
+class LastQuery(Struct):
+    """The newest question to a repository, for its readiness."""
+
+    path: RetrievalPath
+    at_ms: int
+
+
+class Retrieval:
+    """Answers questions from the planes."""
+
+    def __init__(self, settings: Settings, projections: Projections) -> None:
+        self._settings = settings
+        self._planes = Planes(projections)
+        self._embedder = QueryEmbedder(settings)
+        self.observe: Callable[[str], None] = _unobserved
+        self.last: dict[str, LastQuery] = {}
+
+    @property
+    def embedder(self) -> QueryEmbedder:
+        return self._embedder
+
+    def search(self, repo_id: RepoId, query: str, limit: int) -> Found:
+        """The best `limit` files. An unknown repository answers empty."""
+        with self._planes.borrow(repo_id) as plane:
+            if plane is None:
+                return Found("empty", "keyword.vector_plane_unavailable", ())
+            found = self._ranked(plane, repo_id, query, limit)
+        self.last[repo_id] = LastQuery(found.path, time.time_ns() // 1_000_000)
+        self.observe(found.path)
+        return found
+
+    def _ranked(self, plane: Plane, repo_id: RepoId, query: str, limit: int) -> Found:
+        terms = query_terms(query)
+        dense, path = self._dense(plane, query)
+        ranking = Ranking(terms, plane.facts, score_corpus(terms, plane.corpus), dense)
+        ranked = ranking.top(limit)
+        hits = [
+            hit for each in ranked if (hit := _hit(plane, repo_id, terms, each, dense)) is not None
+        ]
+        mode: Mode = "empty" if not hits else "keyword" if dense is None else "semantic"
+        return Found(mode, path, tuple(hits))
+
+    def _dense(self, plane: Plane, query: str) -> tuple[DenseScores | None, RetrievalPath]:
+        if self._settings.embed_provider == "none":
+            return None, "keyword.no_embedder"
+        vectors = plane.vectors
+        if vectors is None or not vectors.table.rows or vectors.space != self._embedder.space:
+            return None, "keyword.vector_plane_unavailable"
+        vector = self._embedder.vector(query)
+        plane_dense = plane.dense
+        if vector is None or plane_dense is None:
+            return None, "keyword.vector_plane_unavailable"
+        return plane_dense.score(vector), "semantic.exact"
+
+    def is_heavy(self, repo_id: RepoId) -> bool:
+        """Whether a search takes long enough to belong in a thread."""
+        return self._planes.chunks(repo_id) > _HEAVY_CHUNKS
+
+    def release(self) -> None:
+        """The projection moved on: let go of pinned snapshots."""
+        self._planes.unpin()
+
+    def close(self) -> None:
+        self._planes.close()
+
+
+def _unobserved(_path: str) -> None:
+    return
+
+
+def _hit(
+    plane: Plane, repo_id: RepoId, terms: QueryTerms, ranked: RankedFile, dense: DenseScores | None
+) -> Hit | None:
+    row = plane.snapshot.file(repo_id, ranked.path)
+    if row is None:
+        return None
+    body = plane.snapshot.body(repo_id, ranked.file_sequence)
+    symbols = body.symbols if body is not None else ()
+    passage = None
+    if ranked.chunk is not None and body is not None and ranked.chunk < len(body.chunks):
+        span = body.chunks[ranked.chunk]
+        passage = Passage(
+            ranked.chunk,
+            span.start_line,
+            span.end_line,
+            _around(symbols, span.start_line, span.end_line),
+        )
+    names = symbol_hits(terms, ((symbol.name, symbol.fq_name) for symbol in symbols), 1)
+    meant = next((symbol for symbol in symbols if names and symbol.fq_name == names[0]), None)
+    named = meant.fq_name if meant is not None else ""
+    semantic = dense is not None and float(dense.best[ranked.number]) > 0
+    if semantic:
+        reasons = semantic_reasons(
+            "symbol" if passage is not None and passage.symbols else "file", named
+        )
+    else:
+        reasons = keyword_reasons(file_match(ranked.parts, named))
+    return Hit(row, ranked.score, tuple(reasons), passage, meant)
+
+
+def _around(symbols: tuple[Symbol, ...], start: int, end: int) -> tuple[Symbol, ...]:
+    """Symbols that overlap the lines, the smallest first."""
+    overlapping = [
+        symbol for symbol in symbols if symbol.start_line <= end and symbol.end_line >= start
+    ]
+    return tuple(
+        sorted(
+            overlapping, key=lambda symbol: (symbol.end_line - symbol.start_line, symbol.start_line)
+        )
+    )

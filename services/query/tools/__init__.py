@@ -1,0 +1,1 @@
+"""The tool bodies: one module per group, one function per tool."""

@@ -1,0 +1,147 @@
+"""One file and its neighbours: outline, related, changed."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from contracts.errors import Forbidden, NotFound
+from contracts.extract import Body, Symbol
+from contracts.ids import RepoId
+from contracts.tools.repocontext import (
+    Changed,
+    ChangedRequest,
+    Outline,
+    OutlineRequest,
+    OutlineSymbol,
+    Referrer,
+    Related,
+    RelatedRequest,
+)
+from services.query import neighbours
+from services.query.drift import Drift, drift
+from services.query.host import View
+from services.query.registry import tool
+from services.source.guard import resolve_root
+
+
+@tool("repocontext_outline", title="Outline of a file", family="repocontext")
+async def outline(view: View, request: OutlineRequest) -> Outline:
+    """The declarations of one indexed file with signatures and line spans, without its body, and
+    what reading the whole file would cost in tokens. Unknown path: exists=false."""
+    path = _relative(request.path)
+    with view.read() as snapshot:
+        row = snapshot.file(request.repo_id, path)
+        body = None if row is None else snapshot.body(request.repo_id, row.sequence)
+        if row is None:
+            return Outline(repo_id=request.repo_id, path=path, exists=False, symbols=())
+    symbols = sorted(
+        body.symbols if body else (), key=lambda symbol: (symbol.start_line, symbol.fq_name)
+    )
+    return Outline(
+        repo_id=request.repo_id,
+        path=path,
+        exists=True,
+        full_read_token_count=None if row.skipped else row.token_count,
+        symbols=tuple(map(_outlined, symbols)),
+    )
+
+
+def _outlined(symbol: Symbol) -> OutlineSymbol:
+    return OutlineSymbol(
+        fully_qualified_name=symbol.fq_name,
+        kind=symbol.kind,
+        signature=symbol.signature or symbol.name,
+        start_line=symbol.start_line,
+        end_line=symbol.end_line,
+    )
+
+
+@tool("repocontext_related", title="Neighbours of a file", family="repocontext")
+async def related(view: View, request: RelatedRequest) -> Related:
+    """What a file refers to, which symbols elsewhere refer to the types it declares, and which tests
+    cover it. By simple name, so read it before editing, not as proof."""
+    path = _relative(request.path)
+    repo_id = RepoId(request.repo_id)
+    with view.read() as snapshot:
+        row = snapshot.file(repo_id, path)
+        if row is None:
+            return Related(
+                repo_id=repo_id, path=path, exists=False, imports=(), dependents=(), tests=()
+            )
+        body = snapshot.body(repo_id, row.sequence) or _NO_BODY
+        names = neighbours.declared_types(body)
+        dependents = neighbours.dependents(snapshot, repo_id, names, {path})
+        tests = neighbours.covering_tests(snapshot, repo_id, names, path)
+        imports = neighbours.referred_names(body)
+    return Related(
+        repo_id=repo_id,
+        path=path,
+        exists=True,
+        imports=tuple(imports),
+        dependents=tuple(Referrer(symbol=symbol, path=where) for where, symbol in dependents),
+        tests=tuple(Referrer(symbol=symbol, path=where) for where, symbol in tests),
+    )
+
+
+_NO_BODY = Body((), (), None, (), ())
+
+
+@tool(
+    "repocontext_changed", title="Drift from disk", family="repocontext", needs_workspace_root=True
+)
+async def changed(view: View, request: ChangedRequest) -> Changed:
+    """Files added, updated and removed on disk since they were indexed, below a directory, and the
+    indexed files that refer to what changed. Walks the disk, without git."""
+    repo_id = RepoId(request.repo_id)
+    with view.read() as snapshot:
+        row = snapshot.repo(repo_id)
+    if row is None or row.state != "registered":
+        raise NotFound(
+            f"{request.repo_id} was never onboarded, or was reset", hint="onboard it first"
+        )
+    root = Path(row.root)
+    scope = _scope_below(view, root, request.path)
+    found: Drift = await asyncio.to_thread(
+        drift, view.host.projections, row, scope, view.settings.max_file_bytes
+    )
+    with view.read() as snapshot:
+        touched = {*found.updated, *found.removed}
+        names: set[str] = set()
+        for path in touched:
+            file = snapshot.file(repo_id, path)
+            body = None if file is None else snapshot.body(repo_id, file.sequence)
+            if body is not None:
+                names |= neighbours.declared_types(body)
+        referring = {where for where, _ in neighbours.dependents(snapshot, repo_id, names, touched)}
+    return Changed(
+        repo_id=repo_id,
+        added=tuple(found.added),
+        updated=tuple(found.updated),
+        removed=tuple(found.removed),
+        dependents=tuple(sorted(referring - {*found.added, *touched}, key=str.encode)),
+    )
+
+
+def _scope_below(view: View, root: Path, text: str) -> str:
+    """The directory asked for, relative to the indexed root ("" for all of it)."""
+    asked = Path(text) if Path(text).is_absolute() else root / text
+    roots = [Path(entry) for entry in view.settings.workspace_roots] or [root]
+    resolved = resolve_root(asked, [*roots])
+    try:
+        relative = resolved.relative_to(root)
+    except ValueError:
+        raise Forbidden(
+            "the path lies outside the indexed root of this repository",
+            hint=f"give a directory below {root}",
+            reason="path_outside_root",
+        ) from None
+    return "" if relative == Path() else relative.as_posix()
+
+
+def _relative(path: str) -> str:
+    """A path as it is recorded: "./" in front and "/" at the end make no difference."""
+    text = path.replace("\\", "/") if "\\" in path and "/" not in path else path
+    while text.startswith("./"):
+        text = text[2:]
+    return text.strip("/")

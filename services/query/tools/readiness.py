@@ -1,0 +1,160 @@
+"""Health: is the surface reachable, and can retrieval serve?"""
+
+from __future__ import annotations
+
+from contracts.errors import Fault, NotFound
+from contracts.ids import RepoId
+from contracts.tools.repocontext import (
+    AnnState,
+    Health,
+    HealthRequest,
+    IndexStatus,
+    RepositoryReadiness,
+    RetrievalPhase,
+    VectorCoverage,
+    Verdict,
+)
+from services.query import jobs
+from services.query.entries import time_text
+from services.query.host import View
+from services.query.registry import tool
+from store.read.live import Snapshot
+from store.rows import RepoRow
+
+_PHASE: dict[Verdict, RetrievalPhase] = {
+    "Serving": "serving",
+    "Building": "building",
+    "KeywordOnly": "keyword_only",
+    "NothingRegistered": "nothing_registered",
+    "SaturatedUnavailable": "saturated_unavailable",
+}
+
+
+@tool("repocontext_health", title="Health", family="repocontext")
+async def health(view: View, request: HealthRequest) -> Health:
+    """Whether this server is reachable and can answer by meaning, for the host or one repository.
+    Passive: it never searches, embeds or builds."""
+    if request.repo_id is None:
+        return _host(view)
+    repo_id = RepoId(request.repo_id)
+    try:
+        with view.read() as snapshot:
+            repository = _repository(view, snapshot, repo_id)
+    except NotFound:
+        repository = _unknown(repo_id)
+    ready = repository.verdict in ("Serving", "KeywordOnly")
+    phase = _PHASE[repository.verdict]
+    return Health(
+        group="repocontext", available=True, retrieval_ready=ready, retrieval_phase=phase,
+        status=repository.reason or _sentence(phase), repository=repository,
+    )  # fmt: skip
+
+
+def _host(view: View) -> Health:
+    """The host serves as soon as one repository does; with none registered it is ready as it is."""
+    try:
+        with view.read() as snapshot:
+            rows = [row for row in snapshot.repos() if row.state == "registered"]
+            verdicts = [_verdict(view, snapshot, row)[0] for row in rows]
+    except Fault:
+        verdicts = []
+    if view.settings.embed_provider == "none":
+        phase: RetrievalPhase = "keyword_only"
+    elif not verdicts:
+        phase = "nothing_registered"
+    elif "Building" in verdicts:
+        phase = "building"
+    else:
+        phase = "serving"
+    ready = phase in ("keyword_only", "nothing_registered", "serving")
+    return Health(
+        group="repocontext", available=True, retrieval_ready=ready, retrieval_phase=phase,
+        status=_sentence(phase),
+    )  # fmt: skip
+
+
+def _sentence(phase: RetrievalPhase) -> str:
+    return {
+        "serving": "Retrieval serves by meaning and by words.",
+        "keyword_only": "No embedder is configured; answers are by keyword, as intended.",
+        "nothing_registered": "Nothing is registered yet; onboard a repository.",
+        "building": "Indexing is under way; answers may be by keyword and incomplete.",
+        "saturated_unavailable": "The node is at capacity; retry later.",
+    }[phase]
+
+
+def _verdict(view: View, snapshot: Snapshot, row: RepoRow) -> tuple[Verdict, str | None]:
+    totals = row.counters
+    newest = snapshot.newest_pass(row.repo_id)
+    finished = newest is not None and newest.status == "Completed" and row.last_ingested_ms > 0
+    if finished and newest is not None and newest.files_scanned == 0 and not totals.files:
+        return "NothingRegistered", "the last pass completed and found no eligible file"
+    if view.settings.embed_provider == "none":
+        return "KeywordOnly", "no embedder is configured"
+    last = view.host.retrieval.last.get(row.repo_id)
+    if last is not None and last.path.startswith("keyword.") and last.path != "keyword.no_embedder":
+        return "Building", f"the last query was answered by {last.path}"
+    if totals.embedded and totals.embedded_chunks:
+        coming = totals.embedded < totals.wanted
+        return (
+            "Serving",
+            f"{totals.embedded} of {totals.wanted} files have vectors" if coming else None,
+        )
+    return "Building", "semantic_serving_not_yet_demonstrated"
+
+
+def _repository(view: View, snapshot: Snapshot, repo_id: RepoId) -> RepositoryReadiness:
+    row = snapshot.repo(repo_id)
+    if row is None or row.state == "removed":
+        return _unknown(repo_id)
+    verdict, reason = _verdict(view, snapshot, row)
+    ingest: IndexStatus = jobs.index_status(snapshot, repo_id)
+    totals = row.counters
+    head = snapshot.ann_head(repo_id)
+    last = view.host.retrieval.last.get(repo_id)
+    measured = totals.embedded or row.last_ingested_ms
+    return RepositoryReadiness(
+        repo_id=repo_id,
+        verdict=verdict,
+        reason=reason,
+        ingest=ingest,
+        vector_coverage=VectorCoverage(
+            embedded_sources=totals.embedded if measured else None,
+            pending=totals.embedded < totals.wanted if measured else None,
+        ),
+        embedding_space=view.host.retrieval.embedder.space or None,
+        ann=None
+        if head is None
+        else AnnState(
+            phase="published",
+            generation=head.generation,
+            vectors=head.vectors,
+            partitions=head.partitions,
+        ),
+        ann_can_serve=bool(totals.embedded),
+        breaker_open=view.host.retrieval.embedder.breaker_open,
+        breaker_probe_due_in=view.host.retrieval.embedder.probe_due_in,
+        last_retrieval_path=None if last is None else last.path,
+        last_query_at=None if last is None else time_text(last.at_ms),
+        content_phase="Serving"
+        if totals.extracted
+        else "NothingRegistered"
+        if measured
+        else "Building",
+        content_reason=None,
+        content_observed_at=time_text(row.last_ingested_ms),
+    )
+
+
+def _unknown(repo_id: RepoId) -> RepositoryReadiness:
+    return RepositoryReadiness(
+        repo_id=repo_id,
+        verdict="NothingRegistered",
+        reason="no such repository is registered",
+        ingest=None,
+        ingest_reason="never onboarded",
+        vector_coverage=VectorCoverage(),
+        ann_can_serve=False,
+        breaker_open=False,
+        content_phase="NothingRegistered",
+    )

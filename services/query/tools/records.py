@@ -1,0 +1,175 @@
+"""Records by key and by scope: recall and scan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from contracts.errors import InvalidArgument
+from contracts.ids import RecordKey, RepoId, parse_key
+from contracts.tools.repocontext import EntryView, RecallRequest, ScanPage, ScanRequest
+from services.query import entries, paging
+from services.query.host import View
+from services.query.registry import tool
+from store import keys
+from store.read.live import Snapshot
+from store.rows import FileRow
+
+_PAGE, _PAGE_MOST = 100, 500
+
+
+@tool("repocontext_recall", title="Recall a record", family="repocontext")
+async def recall(view: View, request: RecallRequest) -> EntryView:
+    """One record by its key: repository, package, file, symbol, content or note. An absent key
+    answers exists=false; it is no error. Keys come from scan and search."""
+    key = parse_key(request.key)
+    with view.read() as snapshot:
+        row = snapshot.repo(key.repo_id)
+        if row is None or row.state == "removed":
+            return entries.absent(key)
+        return _found(snapshot, key) or entries.absent(key)
+
+
+def _found(snapshot: Snapshot, key: RecordKey) -> EntryView | None:
+    row = snapshot.repo(key.repo_id)
+    match key.family:
+        case "repo":
+            return None if row is None else entries.of_repo(row)
+        case "file":
+            file = snapshot.file(key.repo_id, key.name)
+            return None if file is None else entries.of_file(key.repo_id, file)
+        case "content":
+            file = snapshot.file(key.repo_id, key.name)
+            text = None if file is None else snapshot.text(key.repo_id, file.sequence)
+            return (
+                None
+                if file is None or text is None
+                else entries.of_content(key.repo_id, file, text)
+            )
+        case "symbol":
+            return entries.symbol_entry(snapshot, key.repo_id, key.name)
+        case "pkg":
+            files = _directly_in(snapshot, key.repo_id, key.name)
+            return entries.of_package(key.repo_id, key.name, files) if files is not None else None
+        case _:
+            return None
+
+
+def _directly_in(snapshot: Snapshot, repo_id: RepoId, directory: str) -> list[FileRow] | None:
+    """Files directly in a directory; None when nothing at all is indexed below it."""
+    below = directory.rstrip("/") + "/"
+    found: list[FileRow] = []
+    some = False
+    for file in snapshot.files(repo_id, below):
+        if not file.path.startswith(below):
+            break
+        some = True
+        if "/" not in file.path[len(below) :]:
+            found.append(file)
+    return found if some else None
+
+
+@tool("repocontext_scan", title="Scan records", family="repocontext")
+async def scan(view: View, request: ScanRequest) -> ScanPage:
+    """An ordered page of the records under a scope: Files (optionally below pathPrefix), Packages,
+    Symbols, Memory or one MemoryTopic. Go on with continuationToken while hasMore."""
+    if request.path_prefix is not None and request.scope != "Files":
+        raise InvalidArgument(
+            "pathPrefix goes with scope Files only",
+            hint="leave pathPrefix out, or scan Files",
+            reason="path_prefix",
+        )
+    if request.scope == "MemoryTopic" and not (request.topic or "").strip():
+        raise InvalidArgument(
+            "scope MemoryTopic needs a topic", hint="name it in topic", reason="missing_argument"
+        )
+    size = paging.clamp(request.page_size, _PAGE, _PAGE_MOST)
+    prefix = (request.path_prefix or "").strip("/")
+    topic = request.topic or "" if request.scope == "MemoryTopic" else ""
+    arguments = (request.repo_id, request.scope, prefix, topic)
+    last = (
+        paging.last_key(request.continuation_token, arguments)
+        if request.continuation_token
+        else b""
+    )
+    repo_id = RepoId(request.repo_id)
+    with view.read() as snapshot:
+        row = snapshot.repo(repo_id)
+        if row is None or row.state == "removed":
+            return ScanPage(entries=(), has_more=False)
+        match request.scope:
+            case "Files":
+                found = _files(snapshot, repo_id, prefix, last)
+            case "Packages":
+                found = _packages(snapshot, repo_id, last)
+            case "Symbols":
+                found = _symbols(snapshot, repo_id, last)
+            case _:
+                found = iter(())
+        page: list[EntryView] = []
+        mark = b""
+        for key, entry in found:
+            if len(page) == size:
+                return ScanPage(
+                    entries=tuple(page),
+                    continuation_token=paging.token(arguments, mark),
+                    has_more=True,
+                )
+            page.append(entry)
+            mark = key
+    return ScanPage(entries=tuple(page), has_more=False)
+
+
+def _files(
+    snapshot: Snapshot, repo_id: RepoId, prefix: str, last: bytes
+) -> Iterator[tuple[bytes, EntryView]]:
+    below = f"{prefix}/" if prefix else ""
+    start = max(last.decode(), below)
+    for file in snapshot.files(repo_id, start):
+        if below and not file.path.startswith(below):
+            return
+        mark = file.path.encode()
+        if mark != last:
+            yield mark, entries.of_file(repo_id, file)
+
+
+def _packages(
+    snapshot: Snapshot, repo_id: RepoId, last: bytes
+) -> Iterator[tuple[bytes, EntryView]]:
+    """Directories that hold an indexed file, in ordinal order of their paths."""
+    members: dict[str, list[FileRow]] = {}
+    for file in snapshot.files(repo_id):
+        folder = file.path.rpartition("/")[0]
+        while folder and folder not in members:
+            members[folder] = []
+            folder = folder.rpartition("/")[0]
+        if "/" in file.path:
+            members[file.path.rpartition("/")[0]].append(file)
+    after = last.decode()
+    for folder in sorted(members, key=str.encode):
+        if folder.encode() > after.encode():
+            yield folder.encode(), entries.of_package(repo_id, folder, members[folder])
+
+
+def _symbols(snapshot: Snapshot, repo_id: RepoId, last: bytes) -> Iterator[tuple[bytes, EntryView]]:
+    """Symbols in ordinal order of their names; one declared in several files comes once."""
+    repo_key = keys.repo(repo_id)
+    start = repo_key + last + b"\0\xff" if last else b""
+    previous = last
+    for key in snapshot.symbol_names(repo_id, start):
+        mark = key[len(repo_key) : -9]
+        if mark == previous:
+            continue
+        previous = mark
+        entry = _symbol_at(snapshot, repo_id, keys.sequence_of(key), mark)
+        if entry is not None:
+            yield mark, entry
+
+
+def _symbol_at(snapshot: Snapshot, repo_id: RepoId, sequence: int, mark: bytes) -> EntryView | None:
+    body = snapshot.body(repo_id, sequence)
+    if body is None:
+        return None
+    for symbol in body.symbols:
+        if keys.name_prefix(b"", symbol.fq_name)[:-1] == mark:
+            return entries.symbol_entry(snapshot, repo_id, symbol.fq_name)
+    return None

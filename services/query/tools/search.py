@@ -1,0 +1,60 @@
+"""Search."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from contracts.ids import RepoId
+from contracts.tools.repocontext import SearchHit, SearchRequest, SearchResults
+from services.query import entries, paging
+from services.query.host import View
+from services.query.registry import tool
+from services.query.retrieval import Hit
+
+_HITS, _HITS_MOST = 10, 100
+
+
+@tool("repocontext_search", title="Search code", family="repocontext")
+async def search(view: View, request: SearchRequest) -> SearchResults:
+    """Find the files that answer a question in words, identifiers or an error text, by meaning and by
+    words together. Each hit names its best passage (matchLines) and why it was chosen."""
+    limit = paging.clamp(request.k, _HITS, _HITS_MOST)
+    repo_id = RepoId(request.repo_id)
+    retrieval = view.host.retrieval
+    if retrieval.is_heavy(repo_id):
+        found = await asyncio.to_thread(retrieval.search, repo_id, request.query, limit)
+    else:
+        found = retrieval.search(repo_id, request.query, limit)
+    return SearchResults(
+        repo_id=repo_id,
+        query=request.query,
+        mode=found.mode,
+        retrieval_path=found.path,
+        hits=tuple(_shown(repo_id, hit) for hit in found.hits),
+    )
+
+
+def _shown(repo_id: RepoId, hit: Hit) -> SearchHit:
+    entry = entries.of_file(repo_id, hit.file)
+    passage = hit.passage
+    if passage is None:
+        return SearchHit(score=round(hit.score, 4), entry=entry, reasons=hit.reasons)
+    fields = {**entry.fields, "matchLines": f"{passage.start_line}-{passage.end_line}"}
+    if hit.symbol is not None:
+        fields["matchSymbol"] = (
+            f"{hit.symbol.signature or hit.symbol.name} @{hit.symbol.start_line}-{hit.symbol.end_line}"
+        )
+    elif passage.symbols:
+        inner = passage.symbols[0]
+        fields["matchSymbol"] = (
+            f"{inner.signature or inner.name} @{inner.start_line}-{inner.end_line}"
+        )
+    entry = msgspec.structs.replace(entry, fields=fields)
+    return SearchHit(
+        score=round(hit.score, 4),
+        entry=entry,
+        vector_id=f"{hit.file.sequence}#{passage.chunk}",
+        reasons=hit.reasons,
+    )

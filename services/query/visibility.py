@@ -1,0 +1,63 @@
+"""Which tools does a caller see?
+
+The server's policy decides once, at the start; the caller's scopes decide per call. The same answer
+is used for `tools/list` and for every call, so that a hidden tool cannot be called by its name.
+Nothing here depends on the connection or on earlier calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Generic, TypeVar, get_args
+
+from msgspec import Struct
+
+from contracts.errors import InvalidArgument
+from services.query.access import Caller, Scope
+from services.query.registry import FULL, Catalogue, Mode, Tool
+from services.query.results import RESULT_BYTES, Halves
+
+V = TypeVar("V")
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    """What the operator chose to offer."""
+
+    mode: Mode = "single"
+    writes: bool = True
+    workspace_root: bool = True  # one is configured, so paths from the wire can be checked
+    profile: str = FULL
+    results: Halves = "both"
+    result_bytes: int = RESULT_BYTES
+
+
+class Visibility(Generic[V]):
+    """The tools of a catalogue, as a policy and a caller's scopes leave them."""
+
+    def __init__(self, catalogue: Catalogue[V], policy: Policy) -> None:
+        _check("profile", policy.profile, sorted(catalogue.profiles()))
+        _check("results", policy.results, get_args(Halves))
+        self._served = [tool for tool in catalogue if _serves(policy, tool)]
+        self._by_scopes: dict[frozenset[Scope], dict[str, Tool[V, Any, Any]]] = {}
+
+    def tools(self, caller: Caller) -> Mapping[str, Tool[V, Any, Any]]:
+        """Return the caller's tools by name, in catalogue order."""
+        found = self._by_scopes.get(caller.scopes)
+        if found is None:
+            found = {tool.name: tool for tool in self._served if tool.scope in caller.scopes}
+            self._by_scopes[caller.scopes] = found
+        return found
+
+
+def _check(setting: str, value: str, known: Collection[str]) -> None:
+    if value not in known:
+        raise InvalidArgument(f"unknown {setting} {value!r}", hint=f"one of {', '.join(known)}")
+
+
+def _serves(policy: Policy, tool: Tool[V, Any, Any]) -> bool:
+    return (
+        policy.mode in tool.modes
+        and policy.profile in tool.profiles
+        and (policy.writes or not tool.writes)
+        and (policy.workspace_root or not tool.needs_workspace_root)
+    )

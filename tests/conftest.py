@@ -1,0 +1,24 @@
+"""Fixtures that every kind of test may use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.broker import Broker, running
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """nats-py runs on asyncio only."""
+    return "asyncio"
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Broker]:
+    folder = tmp_path / "broker"
+    folder.mkdir()
+    with running(folder) as server:
+        yield server

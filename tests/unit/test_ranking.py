@@ -1,0 +1,407 @@
+"""Ranking: what counts, what wins, and what stays the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from services.query.ranking.corpus import Corpus
+from services.query.ranking.dense import (
+    DensePlane,
+    DenseScores,
+    Pool,
+    VectorTable,
+    pooled_scores,
+)
+from services.query.ranking.facts import FileFacts
+from services.query.ranking.fuse import Evidence, RankedFile, Ranking
+from services.query.ranking.lexical import score, score_corpus
+from services.query.ranking.reasons import (
+    KeywordMatch,
+    file_match,
+    keyword_reasons,
+    semantic_reasons,
+    symbol_hits,
+)
+from services.source.terms import query_terms
+from store.segments import SegmentView, build_segment
+from tests.lexical_reference import SourceFile, reference_scores
+
+FORMS = SourceFile(
+    "shop/forms.py",
+    ("class UserCreationForm: clean password", "def save(): commit", "helper text"),
+    ("UserCreationForm", "save", "clean_password"),
+)
+VIEWS = SourceFile(
+    "shop/views.py",
+    ("def login(request): form = UserCreationForm()", "password reset mail"),
+    ("login", "reset"),
+)
+TESTS = SourceFile(
+    "tests/test_forms.py",
+    ("def test_password(): UserCreationForm password clean password", "password"),
+    ("test_password",),
+    kind="test",
+)
+GUIDE = SourceFile("docs/password.md", ("reset the password of a user",), kind="doc")
+SHOP = (FORMS, VIEWS, TESTS, GUIDE)
+
+
+def corpus_of(files: Sequence[SourceFile]) -> Corpus:
+    numbered = [file.numbered(sequence) for sequence, file in enumerate(files, 1)]
+    return Corpus([SegmentView(build_segment(numbered))])
+
+
+def rank(
+    query: str,
+    files: Sequence[SourceFile],
+    dense: DenseScores | None = None,
+    evidence: Sequence[Evidence] = (),
+) -> Ranking:
+    corpus, asked = corpus_of(files), query_terms(query)
+    facts = FileFacts(corpus, [file.path for file in files])
+    return Ranking(asked, facts, score_corpus(asked, corpus), dense, evidence)
+
+
+def paths(ranked: list[RankedFile]) -> list[str]:
+    return [file.path for file in ranked]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["reset password", "`UserCreationForm`", "usercreationform", "creation form", "forms", "views"],
+)
+def test_scores_equal_the_formulas_worked_out_by_hand(query: str) -> None:
+    numbered = [file.numbered(sequence) for sequence, file in enumerate(SHOP, 1)]
+
+    scores = score(query_terms(query), [SegmentView(build_segment(numbered))])
+
+    for field, expected in reference_scores(query, SHOP).items():
+        np.testing.assert_allclose(getattr(scores, field), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("query", ["", "   ", "()", "from as", "zebra", "zebra_quagga `Okapi`"])
+def test_a_query_without_a_known_word_finds_nothing(query: str) -> None:
+    ranking = rank(query, SHOP)
+
+    assert ranking.top(10) == []
+    assert not ranking.scores.any()
+    assert ranking.passages(0) == []
+
+
+def test_an_index_without_files_answers_every_query() -> None:
+    assert rank("password", ()).top(10) == []
+    assert score(query_terms("password"), []).body.shape == (0,)
+
+
+def test_a_query_of_stop_words_finds_what_holds_them() -> None:
+    files = (SourceFile("a.txt", ("to be or not to be",)), SourceFile("b.txt", ("question",)))
+
+    assert paths(rank("to be or not to be", files).top(10)) == ["a.txt"]
+
+
+def test_a_file_that_defines_the_name_asked_for_comes_before_those_that_use_it() -> None:
+    assert paths(rank("UserCreationForm", SHOP).top(10))[0] == "shop/forms.py"
+
+
+def test_words_side_by_side_find_the_identifier_made_of_them() -> None:
+    scattered = SourceFile("a.py", ("creation of users, and then one form",))
+    joined = SourceFile("b.py", ("CreationForm and other things",))
+
+    (first, *_) = rank("creation form", (scattered, joined, GUIDE)).top(1)
+
+    assert first.path == "b.py"
+
+
+def test_code_comes_first_unless_the_query_asks_for_tests_or_documentation() -> None:
+    def place(query: str, path: str) -> int:
+        return paths(rank(query, SHOP).top(10)).index(path)
+
+    assert place("clean password", "tests/test_forms.py") > 0
+    assert place("tests of clean password", "tests/test_forms.py") == 0
+    assert place("password reset", "docs/password.md") > 0
+    assert place("guide to password reset", "docs/password.md") == 0
+
+
+def test_declarations_come_after_the_implementation() -> None:
+    text = ("export function parse(text)",)
+    files = [SourceFile(f"lib/parse{end}", text, ("parse",)) for end in (".d.ts", ".ts")]
+
+    assert paths(rank("parse", files).top(2)) == ["lib/parse.ts", "lib/parse.d.ts"]
+
+
+def test_of_two_files_that_fit_equally_the_larger_comes_first_and_size_alone_finds_nothing() -> (
+    None
+):
+    filler = tuple(f"other{at} thing{at}" for at in range(40))
+    files = (
+        SourceFile("a/x.py", ("retry policy", "plain text")),
+        SourceFile("b/x.py", ("retry policy", "plain text", *filler)),
+        SourceFile("c/x.py", filler),
+    )
+
+    ranked = rank("retry", files).top(10)
+
+    assert paths(ranked) == ["b/x.py", "a/x.py"]
+
+
+def test_ties_stand_in_the_order_of_paths_and_survive_the_limit() -> None:
+    names = ["m.py", "b.py", "z.py", "a.py", "k.py"]
+    files = [SourceFile(name, ("same words",)) for name in names]
+
+    ranking = rank("same words", files)
+
+    assert paths(ranking.top(10)) == sorted(names)
+    assert paths(ranking.top(2)) == ["a.py", "b.py"]
+    assert ranking.top(0) == []
+
+
+def test_only_allowed_files_are_listed() -> None:
+    ranking = rank("password", SHOP)
+    allowed = np.array([False, True, False, True])
+
+    assert set(paths(ranking.top(10, allowed))) == {"shop/views.py", "docs/password.md"}
+    assert ranking.top(10, np.zeros(4, np.bool_)) == []
+
+
+def test_a_ranked_file_says_what_its_score_is_made_of() -> None:
+    (first, *_) = rank("clean password forms", SHOP).top(1)
+
+    assert first.path == "shop/forms.py"
+    assert first.file_sequence == 1
+    assert first.chunk == 0
+    assert first.parts.keys() == {
+        "body", "chunk_max", "chunk_top3", "path", "symbols", "stem", "size",
+    }  # fmt: skip
+    assert 0 < first.score <= 1
+
+
+def test_passages_come_best_first_and_only_those_that_match() -> None:
+    ranking = rank("commit save", SHOP)
+
+    assert ranking.passages(0) == [1]
+    assert rank("password", SHOP).passages(2) == [1, 0]
+
+
+def test_a_file_whose_path_alone_matches_has_no_best_passage() -> None:
+    (first, *_) = rank("shop", SHOP).top(1)
+
+    assert first.chunk is None
+
+
+def test_evidence_moves_a_file_up_and_finds_files_on_its_own() -> None:
+    history = Evidence("history", 4.0, np.array([0, 0, 0, 1], np.float32))
+
+    found = rank("zebra", SHOP, evidence=[history]).top(10)
+
+    assert [(file.path, file.parts.keys()) for file in found] == [
+        ("docs/password.md", {"history", "size"})
+    ]
+    assert paths(rank("password", SHOP).top(4))[0] != "docs/password.md"
+    assert paths(rank("password", SHOP, evidence=[history]).top(4))[0] == "docs/password.md"
+
+
+def test_facts_want_one_path_for_each_file() -> None:
+    with pytest.raises(ValueError, match="3 paths for 4 files"):
+        FileFacts(corpus_of(SHOP), ["a", "b", "c"])
+
+
+def test_a_file_that_lives_in_two_segments_is_refused() -> None:
+    view = SegmentView(build_segment([FORMS.numbered(1)]))
+
+    with pytest.raises(ValueError, match="two segments"):
+        Corpus([view, view])
+
+
+# ---------------------------------------------------------------- vectors
+
+DIMENSION = 8
+RANDOM = np.random.default_rng(7)
+
+
+def vectors(rows: int) -> np.ndarray:
+    return RANDOM.integers(-127, 128, (rows, DIMENSION)).astype(np.int8)
+
+
+def unit(vector: np.ndarray) -> np.ndarray:
+    return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+def test_a_scan_gives_the_cosine_of_every_row() -> None:
+    rows, query = vectors(5_000), unit(RANDOM.standard_normal(DIMENSION))
+    big = np.repeat(rows, 16, axis=1)
+    table = VectorTable(DIMENSION * 16).changed([(1, big.tobytes())])
+    wide = unit(np.repeat(query, 16))
+
+    np.testing.assert_allclose(table.scan(wide), big @ wide / 127, atol=1e-4)
+    assert VectorTable(DIMENSION).scan(query).shape == (0,)
+
+
+def test_changing_a_table_leaves_the_old_one_as_it_was() -> None:
+    first, second, third = vectors(3), vectors(2), vectors(4)
+    old = VectorTable(DIMENSION).changed([(1, first.tobytes()), (2, second.tobytes())])
+    new = old.changed([(3, third.tobytes()), (2, third.tobytes())], removed=[1])
+    branch = old.changed([(9, second.tobytes())])
+
+    def content(table: VectorTable) -> dict[int, list[list[int]]]:
+        spans = zip(
+            table.file_sequence.tolist(),
+            table.row_start.tolist(),
+            table.row_count.tolist(),
+            strict=True,
+        )
+        return {file: table.vectors[at : at + rows].tolist() for file, at, rows in spans}
+
+    assert content(old) == {1: first.tolist(), 2: second.tolist()}
+    assert content(new) == {2: third.tolist(), 3: third.tolist()}
+    assert content(branch) == {**content(old), 9: second.tolist()}
+    assert content(new.changed([], removed=[2, 3])) == {}
+
+
+def test_dead_rows_do_not_pile_up() -> None:
+    table = VectorTable(DIMENSION)
+    for sequence in range(10, 200):
+        table = table.changed([(sequence, vectors(5).tobytes())], removed=[sequence - 10])
+
+    assert len(table.file_sequence) == 10
+    assert table.rows <= 50 / 0.75
+
+
+def test_bytes_that_are_not_whole_vectors_are_refused() -> None:
+    with pytest.raises(ValueError, match="file 4 are not of dimension 8"):
+        VectorTable(DIMENSION).changed([(4, b"123")])
+
+
+def shop_plane(query_rows: dict[int, np.ndarray]) -> tuple[Corpus, DensePlane]:
+    corpus = corpus_of(SHOP)
+    added = [(sequence, rows.tobytes()) for sequence, rows in query_rows.items()]
+    return corpus, DensePlane(corpus, VectorTable(DIMENSION).changed(added))
+
+
+def test_files_are_scored_by_their_best_and_their_three_best_passages() -> None:
+    axis = np.eye(DIMENSION, dtype=np.int8)
+    forms = np.stack([axis[0] * 127, axis[0] * 64, axis[0] * -127])
+    views = np.stack([axis[0] * 32, axis[1] * 127])
+    other_size = np.stack([axis[0] * 127] * 5)
+    corpus, plane = shop_plane({1: forms, 2: views, 3: other_size, 77: forms})
+
+    scores = plane.score(axis[0].astype(np.float32))
+
+    np.testing.assert_allclose(scores.best, [1, 32 / 127, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(scores.top3, [(1 + 64 / 127) / 3, 16 / 127, 0, 0], atol=1e-6)
+    assert scores.chunk.shape == (corpus.chunk_count,)
+    assert plane.covered_files == 2
+    assert scores.best_baseline == pytest.approx(32 / 127)
+
+
+def test_the_baseline_is_the_score_a_quarter_down_the_list() -> None:
+    files = [SourceFile(f"f{at}.py", ("text",)) for at in range(100)]
+    corpus = corpus_of(files)
+    rows = np.zeros((100, DIMENSION), np.int8)
+    rows[:, 0] = np.arange(100)
+    table = VectorTable(DIMENSION).changed([(at + 1, rows[at].tobytes()) for at in range(100)])
+
+    scores = DensePlane(corpus, table).score(np.eye(DIMENSION, dtype=np.float32)[0])
+
+    assert scores.best_baseline == pytest.approx((99 - 25) / 127)
+
+
+def test_meaning_decides_where_words_do_not() -> None:
+    axis = np.eye(DIMENSION, dtype=np.int8) * 127
+    _, plane = shop_plane({1: axis[[1, 2, 3]], 2: axis[[4, 0]], 3: axis[[2, 3]], 4: axis[[5]]})
+    dense = plane.score(axis[0] / np.float32(127))
+
+    (only,) = rank("zebra", SHOP, dense).top(10)
+
+    assert (only.path, only.chunk) == ("shop/views.py", 1)
+    assert only.parts.keys() == {"dense_max", "dense_top3", "size"}
+
+
+def test_a_pool_of_everything_ranks_like_the_exact_scan() -> None:
+    query = unit(RANDOM.standard_normal(DIMENSION))
+    chunks = {sequence: vectors(len(file.chunks)) for sequence, file in enumerate(SHOP, 1)}
+    corpus, plane = shop_plane(chunks)
+    exact = plane.score(query)
+    pool = Pool(
+        file_sequence=np.repeat(np.arange(1, 5, dtype=np.uint64), [3, 2, 2, 1]),
+        chunk=np.array([0, 1, 2, 0, 1, 0, 1, 0]),
+        score=np.concatenate([rows @ query / np.float32(127) for rows in chunks.values()]),
+    )
+
+    pooled = pooled_scores(corpus, pool)
+
+    np.testing.assert_allclose(pooled.best, exact.best, atol=1e-5)
+    np.testing.assert_allclose(pooled.top3, exact.top3, atol=1e-5)
+
+
+def test_what_is_not_in_the_pool_counts_like_its_lowest_and_strangers_do_not_count() -> None:
+    pool = Pool(
+        file_sequence=np.array([1, 1, 2, 99, 4], np.uint64),
+        chunk=np.array([2, 0, 1, 0, 7]),
+        score=np.array([0.5, 0.9, 0.4, 1.0, 1.0], np.float32),
+    )
+
+    scores = pooled_scores(corpus_of(SHOP), pool)
+
+    np.testing.assert_allclose(scores.best, [0.9, 0.4, 0.4, 0.4])
+    np.testing.assert_allclose(scores.top3, [(0.9 + 0.5 + 0.4) / 3, 0.4, 0.4, 0.4], rtol=1e-6)
+    assert scores.best_baseline == pytest.approx(0.4)
+    found = rank("zebra", SHOP, scores).top(10)
+    assert paths(found) == ["shop/forms.py"]
+
+
+def test_an_empty_pool_finds_nothing() -> None:
+    nothing = Pool(np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros(0, np.float32))
+
+    assert rank("zebra", SHOP, pooled_scores(corpus_of(SHOP), nothing)).top(10) == []
+    assert pooled_scores(corpus_of(()), nothing).best.shape == (0,)
+
+
+# ---------------------------------------------------------------- reasons
+
+
+def test_keyword_reasons_stand_in_their_order_and_are_six_at_most() -> None:
+    everything = KeywordMatch(
+        path=True, symbol="a.b", tags=("x", "c", "x"), topic=True, content=True, key=True
+    )
+
+    assert keyword_reasons(everything) == [
+        "path-name-match", "symbol:a.b", "tag:c", "tag:x", "topic-match", "content-match",
+    ]  # fmt: skip
+    assert keyword_reasons(KeywordMatch()) == []
+    assert keyword_reasons(KeywordMatch(content=True, key=True)) == ["content-match", "key-match"]
+
+
+def test_semantic_reasons_name_what_was_embedded_and_what_is_meant() -> None:
+    assert semantic_reasons("file") == ["semantic", "chunk:file"]
+    assert semantic_reasons("symbol", symbol="a.b") == ["semantic", "chunk:symbol", "symbol:a.b"]
+    assert semantic_reasons("memory", topic="t") == ["semantic", "chunk:memory", "topic:t"]
+
+
+def test_a_match_is_read_off_the_parts_of_a_score() -> None:
+    (first, *_) = rank("clean password forms", SHOP).top(1)
+
+    assert keyword_reasons(file_match(first.parts, "shop.forms.clean_password")) == [
+        "path-name-match", "symbol:shop.forms.clean_password", "content-match",
+    ]  # fmt: skip
+
+
+def test_symbols_meant_come_exact_names_first_then_by_the_words_they_share() -> None:
+    names = [
+        ("form_clean", "m.form_clean"),
+        ("usercreationform", "m.usercreationform"),
+        ("UserCreationForm", "m.UserCreationForm"),
+        ("UserForm", "m.UserForm"),
+        ("clean_very_long_other_name", "m.other"),
+        ("unrelated", "m.unrelated"),
+    ]
+
+    hits = symbol_hits(query_terms("the UserCreationForm should clean a form"), names)
+
+    assert hits == ["m.UserCreationForm", "m.usercreationform", "m.form_clean", "m.UserForm"]
+    assert (
+        symbol_hits(query_terms("the UserCreationForm should clean a form"), names, 1) == hits[:1]
+    )
+    assert symbol_hits(query_terms("zebra"), names) == []

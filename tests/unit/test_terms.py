@@ -1,0 +1,274 @@
+"""How text becomes terms: the rules, by example."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from services.source import terms as terms_module
+from services.source.terms import (
+    PATH,
+    STEM,
+    TermArrays,
+    build_terms,
+    field_salt,
+    file_stem,
+    fold,
+    hash_term,
+    normal_stem,
+    plural_variant,
+    query_terms,
+    stem,
+    tokenise,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("", []),
+        ("  .,;()\n", []),
+        ("camelCase", ["camel", "case", "camelcase"]),
+        ("HTTPServer", ["http", "server", "httpserver"]),
+        ("snake_case_name", ["snak", "case", "name", "snakecasename"]),
+        ("__init__", ["init"]),
+        ("getURLs", ["get", "url", "geturls"]),
+        ("userIDs2", ["user", "id", "2", "userids2"]),
+        ("IDs", ["id", "ids"]),
+        ("utf8", ["utf", "8", "utf8"]),
+        ("x_y", ["xy"]),
+        ("x i j", []),
+        ("7 n 42", ["7", "42"]),
+        ("MAX_SIZE", ["max", "size", "maxsize"]),
+        ("self.fields[0]", ["self", "field", "0"]),
+    ],
+)
+def test_identifiers_split_where_a_reader_would_split_them(text: str, terms: list[str]) -> None:
+    assert tokenise(text) == terms
+
+
+@pytest.mark.parametrize(
+    ("word", "stemmed"),
+    [
+        ("queries", "query"),
+        ("classes", "class"),
+        ("class", "class"),
+        ("status", "status"),
+        ("analysis", "analysis"),
+        ("fields", "field"),
+        ("running", "run"),
+        ("parsed", "pars"),
+        ("parse", "pars"),
+        ("calling", "call"),
+        ("string", "str"),
+        ("red", "red"),
+        ("bus", "bus"),
+    ],
+)
+def test_inflections_of_a_word_meet_in_one_stem(word: str, stemmed: str) -> None:
+    assert stem(word) == stemmed
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("café naïve", ["cafe", "naiv"]),
+        ("cafe\u0301", ["cafe"]),
+        ("Straße", ["strass"]),
+        (
+            "\uff28\uff34\uff34\uff30\uff33\uff45\uff52\uff56\uff45\uff52\uff12",
+            ["http", "server", "2", "httpserver2"],
+        ),
+        ("ｶﾞﾗｽ", ["ガラ", "ラス"]),
+        ("ﬁle", ["file"]),
+        ("Привет", ["привет"]),
+        ("приветМир", ["привет", "мир", "приветмир"]),
+        ("Ünïcode_Näme", ["unicod", "name", "unicodename"]),
+    ],
+)
+def test_accents_widths_and_case_do_not_matter(text: str, terms: list[str]) -> None:
+    assert tokenise(text) == terms
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("漢", ["漢"]),
+        ("検索", ["検索"]),
+        ("全文検索", ["全文", "文検", "検索"]),
+        ("ユーザー名", ["ユー", "ーザ", "ザー", "ー名"]),
+        ("검색어", ["검색", "색어"]),
+        ("用户ID列表", ["用户", "id", "列表"]),
+        ("get用户", ["get", "用户"]),
+        ("索引\uff0c搜索", ["索引", "搜索"]),
+        ("𠮷野", ["𠮷野"]),
+    ],
+)
+def test_scripts_without_spaces_give_character_pairs(text: str, terms: list[str]) -> None:
+    assert tokenise(text) == terms
+
+
+def test_thai_vowel_signs_stay_in_their_run() -> None:
+    assert tokenise("ที่นี่") == ["ที", "ี่", "่น", "นี", "ี่"]
+
+
+def test_hindi_words_stay_whole() -> None:
+    assert tokenise("हिन्दी भाषा") == ["हिन्दी", "भाषा"]
+
+
+def test_data_blobs_give_no_terms_but_long_sentences_do() -> None:
+    assert tokenise("A9" * 200) == []
+    assert len(tokenise("漢字" * 200)) == 399
+
+
+def test_a_long_identifier_is_not_joined() -> None:
+    assert "".join(["word"] * 16) not in tokenise("_".join(["word"] * 16))
+
+
+def test_ascii_text_is_folded_to_itself() -> None:
+    text = "plain text"
+    assert fold(text) is text
+
+
+def test_a_field_hash_is_the_body_hash_and_a_salt() -> None:
+    assert hash_term("user", PATH) == hash_term("user") ^ field_salt(PATH)
+    assert hash_term("user", PATH) != hash_term("user", STEM) != hash_term("user")
+
+
+def test_the_hash_of_a_term_never_changes() -> None:
+    assert hash_term("user") == 0x99E389D25C10AF32
+
+
+def test_an_empty_file_has_empty_arrays_and_its_path() -> None:
+    arrays = TermArrays.of(build_terms("src/app.py", [], [], [], [], []))
+
+    assert arrays.chunk_offsets.tolist() == [0]
+    assert arrays.context_offsets.tolist() == [0]
+    assert len(arrays.chunk_hash) == 0
+    assert arrays.path_length == 3
+    assert hash_term("app", STEM) in arrays.field_hash.tolist()
+
+
+def test_counts_stop_at_255() -> None:
+    arrays = TermArrays.of(build_terms("a.py", ["word " * 300], [[]], ["name"] * 300, [], []))
+
+    assert arrays.chunk_tf.tolist() == [255]
+    assert arrays.chunk_length.tolist() == [300]
+    assert max(arrays.field_tf.tolist()) == 255
+    assert arrays.symbols_length == 300
+
+
+def test_unpacking_copies_nothing() -> None:
+    terms = build_terms("a.py", ["some words here"], [[]], [], [], [])
+
+    view = TermArrays.of(terms).chunk_hash
+    assert not view.flags.owndata
+    assert not view.flags.writeable
+
+
+def test_a_clash_of_leading_hash_bits_is_still_ordered_and_kept_apart() -> None:
+    owner = np.array([1, 0, 1, 0], np.int64)
+    hashes = np.array([7, 3, 6, 2], np.uint64)
+
+    order = terms_module._order(owner, hashes, 2)
+    assert list(zip(owner[order].tolist(), hashes[order].tolist(), strict=True)) == [
+        (0, 2),
+        (0, 3),
+        (1, 6),
+        (1, 7),
+    ]
+
+
+def test_a_full_word_table_is_begun_anew_with_the_same_result(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chunks = [f"word{number} name{number} Größe" for number in range(50)]
+    before = build_terms("a.py", chunks, [[]] * 50, [], [], [])
+    monkeypatch.setattr(terms_module, "_MAX_TABLE_WORDS", 3)
+
+    assert build_terms("a.py", chunks, [[]] * 50, [], [], []) == before
+    assert build_terms("a.py", chunks, [[]] * 50, [], [], []) == before
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("src/user_service.py", "userservice"),
+        ("src/users/index.ts", "users"),
+        ("pkg/__init__.py", "pkg"),
+        ("crate/src/lib.rs", "src"),
+        ("main.go", "main"),
+        ("Makefile", "makefile"),
+        (".gitignore", "gitignore"),
+        ("app/user.controller.ts", "usercontroller"),
+        ("文書/検索.md", "検索"),
+    ],
+)
+def test_a_file_is_called_by_its_stem_or_its_folder(path: str, expected: str) -> None:
+    assert file_stem(path) == expected
+
+
+def test_a_plural_differs_by_its_s() -> None:
+    assert (plural_variant("users"), plural_variant("user")) == ("user", "users")
+    assert normal_stem("User-Service.v2") == "userservicev2"
+
+
+def test_a_query_keeps_content_words_in_order_once_each() -> None:
+    query = query_terms("Where is the user cache of userCache used?")
+
+    assert query.words == ("user", "cach", "usercache")
+    assert query.terms.tolist() == [hash_term(word) for word in query.words]
+
+
+def test_a_query_of_stop_words_alone_keeps_them() -> None:
+    assert query_terms("what is this").words == ("what", "is", "this")
+
+
+def test_an_empty_query_asks_for_nothing() -> None:
+    query = query_terms("")
+
+    assert (query.words, query.identifiers, query.stems) == ((), (), ())
+    assert query.terms.dtype == np.uint64
+
+
+@pytest.mark.parametrize(
+    ("query", "identifiers"),
+    [
+        ("Fix crash in `parse_url` helper", ("parse_url",)),
+        ("Router loses HTTPServer state", ("Router", "HTTPServer")),
+        ("why does resolveUser return null", ("resolveUser",)),
+        ("MAX_SIZE of _private thing", ("MAX_SIZE", "_private")),
+        ("call Session.close and foo::barBaz", ("Session", "close", "foo", "barBaz")),
+        ("session", ("session",)),
+        ("plain words only", ()),
+    ],
+)
+def test_names_in_a_query_are_recognised(query: str, identifiers: tuple[str, ...]) -> None:
+    assert query_terms(query).identifiers == identifiers
+
+
+def test_stems_are_words_neighbours_joined_and_names() -> None:
+    assert query_terms("fix the url parser of `HttpCache`").stems == (
+        "fix",
+        "url",
+        "parser",
+        "httpcache",
+        "fixurl",
+        "urlparser",
+        "parserhttpcache",
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "tests", "docs"),
+    [
+        ("unit tests of the parser", True, False),
+        ("update the README and docs", False, True),
+        ("latest protest doctor", False, False),
+    ],
+)
+def test_a_query_says_whether_it_wants_tests_or_documentation(
+    query: str, tests: bool, docs: bool
+) -> None:
+    read = query_terms(query)
+    assert (read.asks_tests, read.asks_docs) == (tests, docs)
