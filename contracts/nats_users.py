@@ -111,7 +111,7 @@ USERS = (
         "work.extract.>", "work.pass.>",
         "index.*.file.>", "index.*.anchor.>", "index.*.pass",
         _PROGRESS,
-        *_newest(INDEX), f"{_API}.STREAM.INFO.{WORK}",
+        *_newest(INDEX), f"{_API}.STREAM.INFO.{WORK}", f"{_API}.CONSUMER.INFO.{WORK}.extractor",
         subscribe=("node.*.folded",),
     ),
     _worker("extractor", "index.*.file.>", _PROGRESS, *_newest(INDEX)),

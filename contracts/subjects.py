@@ -126,16 +126,15 @@ class StreamSpec(Struct, frozen=True, kw_only=True):
     retention: str = "limits"  # limits, workqueue
     per_subject: int = -1  # newest kept per subject
     max_age_s: int = 0
-    durable_writes: bool = False  # fsync before the acknowledgement
 
 
 STREAMS = (
-    StreamSpec(name=LOG, subjects=("log.>",), durable_writes=True),
+    StreamSpec(name=LOG, subjects=("log.>",)),
     StreamSpec(name=INDEX, subjects=("index.>",), per_subject=1),
     StreamSpec(name=WORK, subjects=("work.>",), retention="workqueue", per_subject=1),
-    StreamSpec(name=CMD, subjects=("cmd.>",), retention="workqueue", durable_writes=True),
+    StreamSpec(name=CMD, subjects=("cmd.>",), retention="workqueue"),
     StreamSpec(name=PROGRESS, subjects=("progress.>",), per_subject=1, max_age_s=3600),
-    StreamSpec(name=DEAD, subjects=("dead.>",), durable_writes=True),
+    StreamSpec(name=DEAD, subjects=("dead.>",)),
 )
 
 

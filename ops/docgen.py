@@ -23,11 +23,18 @@ def pages() -> dict[str, str]:
 
 def _settings() -> str:
     comments = _field_comments(Path(settings.__file__), "Settings")
-    lines = ["# Settings", "", "Environment variables of every worker; an unknown one stops the start.", ""]
+    lines = [
+        "# Settings",
+        "",
+        "Environment variables of every worker; an unknown one stops the start.",
+        "",
+    ]
     lines += ["| variable | default | meaning |", "|---|---|---|"]
     for field in msgspec.structs.fields(Settings):
         default = "" if field.default in ("", ()) else f"`{field.default}`"
-        lines.append(f"| `REPOFOLD_{field.name.upper()}` | {default} | {comments.get(field.name, '')} |")
+        lines.append(
+            f"| `REPOFOLD_{field.name.upper()}` | {default} | {comments.get(field.name, '')} |"
+        )
     return _HEAD + "\n".join(lines) + "\n"
 
 
@@ -48,13 +55,19 @@ def _field_comments(path: Path, name: str) -> dict[str, str]:
 def _subjects() -> str:
     import contracts.subjects as module
 
-    lines = ["# Streams, subjects and durables", "", "```text", (module.__doc__ or "").strip(), "```", ""]
-    lines += ["| stream | subjects | retention | newest per subject | fsync before ack |", "|---|---|---|---|---|"]
+    lines = [
+        "# Streams, subjects and durables",
+        "",
+        "```text",
+        (module.__doc__ or "").strip(),
+        "```",
+        "",
+    ]
+    lines += ["| stream | subjects | retention | newest per subject |", "|---|---|---|---|"]
     for stream in STREAMS:
         kept = str(stream.per_subject) if stream.per_subject > 0 else "all"
         lines.append(
-            f"| {stream.name} | {', '.join(f'`{s}`' for s in stream.subjects)} | {stream.retention} | {kept} "
-            f"| {'yes' if stream.durable_writes else 'no'} |"
+            f"| {stream.name} | {', '.join(f'`{s}`' for s in stream.subjects)} | {stream.retention} | {kept} |"
         )
     lines += ["", "| durable | worker | stream | subject |", "|---|---|---|---|"]
     lines += [f"| {d.name} | {d.worker} | {d.stream} | `{d.subject}` |" for d in DURABLES]
@@ -68,7 +81,14 @@ def _tools() -> str:
     for tool in TOOLS:
         kind = "writes" if tool.writes else "reads"
         modes = "" if len(tool.modes) > 1 else f", {next(iter(tool.modes))} mode"
-        lines += [f"## {tool.name}", "", f"{tool.description}", "", f"*{kind}, scope {tool.scope}{modes}*", ""]
+        lines += [
+            f"## {tool.name}",
+            "",
+            f"{tool.description}",
+            "",
+            f"*{kind}, scope {tool.scope}{modes}*",
+            "",
+        ]
         lines += ["| argument | type | required | default |", "|---|---|---|---|"]
         properties = tool.arguments.schema.get("properties", {})
         required = tool.arguments.schema.get("required", [])
@@ -77,7 +97,11 @@ def _tools() -> str:
         for name, schema in properties.items():
             assert isinstance(schema, dict)
             values = schema.get("enum")
-            kind = " \\| ".join(map(str, values)) if isinstance(values, list) else str(schema.get("type"))
+            kind = (
+                " \\| ".join(map(str, values))
+                if isinstance(values, list)
+                else str(schema.get("type"))
+            )
             default = schema.get("default", "")
             lines.append(f"| {name} | {kind} | {'yes' if name in required else ''} | {default} |")
         lines.append("")

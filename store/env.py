@@ -76,9 +76,9 @@ class _Handle:
             for name in TABLES:
                 self.tables[name] = self.env.open_db(name.encode())
             return
-        with self.env.begin() as txn:
-            for name in TABLES:
-                self.tables[name] = self.env.open_db(name.encode(), txn=txn, create=False)
+        # Without a transaction of ours: py-lmdb forgets handles opened in a read-only one at its end.
+        for name in TABLES:
+            self.tables[name] = self.env.open_db(name.encode(), create=False)
 
     def begin_read(self) -> Any:
         with self.gate:

@@ -36,7 +36,7 @@ class Broker:
         self._config = folder / "nats.conf"
         self._config.write_text(
             f'listen: "127.0.0.1:{self.port}"\nmax_payload: 8MB\n'
-            f'jetstream {{ store_dir: "{folder / "jetstream"}", sync_interval: always }}\n'
+            f'jetstream {{ store_dir: "{folder / "jetstream"}", sync_interval: 1s }}\n'
         )
         self._process: subprocess.Popen[bytes] | None = None
         self.start()

@@ -7,14 +7,12 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 
-from nats.aio.msg import Msg
-
 from contracts.errors import InvalidArgument
 from contracts.subjects import CMD, DEAD, INDEX, LOG, PROGRESS, STREAMS, WORK
 from ops.node.events import described, line
 from ops.node.options import add_broker, add_state, any_broker, running_node
 from services.kernel import logs
-from services.kernel.bus import Arrived, Bus
+from services.kernel.bus import Arrived, Bus, Msg
 from services.kernel.reader import StreamReader
 from services.kernel.settings import Settings
 

@@ -32,6 +32,18 @@ with lean.without("aiohttp", "multidict"):
     from nats.errors import MaxPayloadError, NoRespondersError
     from nats.errors import TimeoutError as NatsTimeout
 
+__all__ = [
+    "EXPECTED",
+    "EXPECTED_SUBJECT",
+    "MESSAGE_ID",
+    "VERSION_HEADER",
+    "Arrived",
+    "Bus",
+    "Msg",
+    "Subscription",
+    "credentials",
+]
+
 VERSION_HEADER = "Rf-Version"
 EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 EXPECTED_SUBJECT = "Nats-Expected-Last-Subject-Sequence-Subject"

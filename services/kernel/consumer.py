@@ -18,15 +18,13 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 from mode import Service
-from nats.aio.msg import Msg
-from nats.aio.subscription import Subscription
 
 from contracts import subjects
 from contracts.envelope import Envelope
 from contracts.errors import Fault, Poisoned, Superseded, Unavailable
 from contracts.subjects import DurableSpec
 from services.kernel import logs
-from services.kernel.bus import MESSAGE_ID, Bus
+from services.kernel.bus import MESSAGE_ID, Bus, Msg, Subscription
 from services.kernel.journal import Journal
 from services.kernel.publisher import Headers, PubAck
 
@@ -137,7 +135,7 @@ class Consumer(Service, Generic[E]):
         self._policy = policy or Policy()
         self._parked = parked
         self._journal = journal
-        self._decode = msgspec.msgpack.Decoder(Envelope[union]).decode  # type: ignore[valid-type]
+        self._decode = msgspec.msgpack.Decoder(Envelope[union]).decode
         self._buffer: list[Msg] = []
         self._in_hand: set[str] = set()
         self._requested = 0

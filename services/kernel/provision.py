@@ -32,9 +32,6 @@ def stream_config(spec: StreamSpec, replicas: int) -> dict[str, Any]:
         "allow_direct": True,
         "compression": "none",
     }
-    if not spec.durable_writes and replicas == 1:
-        # Recomputable: a lost tail is found by the next reconcile, so no fsync before the ack.
-        config["persist_mode"] = "async"
     return config
 
 
@@ -86,4 +83,4 @@ async def _stream(bus: Bus, config: dict[str, Any]) -> list[str]:
     return [f"updated stream {name}: {', '.join(differing)}"]
 
 
-_ABSENT: dict[str, Any] = {"max_age": 0, "persist_mode": "default", "compression": "none"}
+_ABSENT: dict[str, Any] = {"max_age": 0, "compression": "none"}

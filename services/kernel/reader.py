@@ -14,12 +14,10 @@ import uuid
 from collections.abc import Sequence
 
 from msgspec import Struct
-from nats.aio.msg import Msg
-from nats.aio.subscription import Subscription
 
 from contracts.errors import Fault
 from services.kernel import logs
-from services.kernel.bus import Bus
+from services.kernel.bus import Bus, Msg, Subscription
 
 log = logs.get(__name__)
 _NS = 1_000_000_000

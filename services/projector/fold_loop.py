@@ -19,6 +19,11 @@ from store.rows import Positions
 _BATCH = 768
 _BATCH_BYTES = 12 << 20
 
+
+class StreamsRewound(Exception):
+    """The streams end before the environment's positions: the broker lost what it had confirmed."""
+
+
 Committed = Callable[[Folded], Awaitable[None]]
 
 
@@ -36,6 +41,12 @@ class FoldLoop:
         self._log.wake = self._index.wake = self._wake
         self._held: list[Entry] = []
         self._stopping = False
+        self._suspicious = False  # the broker came back: it may hold less than it did
+        bus.when_reconnected(self._doubt)
+
+    def _doubt(self) -> None:
+        self._suspicious = True
+        self._wake.set()
 
     async def check(self) -> bool:
         """Whether the streams still hold what the environment stands for."""
@@ -83,6 +94,10 @@ class FoldLoop:
 
     async def _step(self, committed: Committed) -> bool:
         """Fold what is buffered; False when there was nothing to do."""
+        if self._suspicious:
+            self._suspicious = False
+            if not await self.check():
+                raise StreamsRewound
         log_ready = await self._log.ready()
         index_ready = await self._index.ready()
         if not (log_ready or index_ready or self._held):

@@ -22,7 +22,7 @@ from services.kernel import logs
 from services.kernel.bus import Bus
 from services.kernel.settings import Settings
 from services.kernel.shell import Parts
-from services.projector.fold_loop import FoldLoop, reachable
+from services.projector.fold_loop import FoldLoop, StreamsRewound, reachable
 from services.projector.rebuild import rebuild
 from store import location
 from store.env import CorruptEnvironment, Env
@@ -77,8 +77,8 @@ class Projector(Service):
                 if not self._replay.is_set():
                     await self._announce(Folded(self._folding.folder.positions, 0, (), 0, 0))
                     await self._folding.run(self._announce)
-            except CorruptEnvironment as error:
-                log.error("projection_corrupt", error=str(error), action="rebuild")
+            except (CorruptEnvironment, StreamsRewound) as error:
+                log.error("projection_unusable", error=repr(error), action="rebuild")
                 self._replay.set()
             finally:
                 env.close()

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import msgspec
-from nats.aio.msg import Msg
 
 from contracts import subjects
 from contracts.envelope import Envelope, encode, new_id, now_ms
@@ -23,7 +22,7 @@ from contracts.events.commands import AddRepo, CommandReply, RemoveRepo, ResetIn
 from contracts.events.progress import FoldedNotice
 from contracts.ids import RepoId
 from services.kernel import logs
-from services.kernel.bus import Bus
+from services.kernel.bus import Bus, Msg
 from services.kernel.settings import Settings
 from services.query.access import Caller
 from services.query.retrieval import Retrieval

@@ -23,7 +23,19 @@ from store.segments import (
 )
 from tests.lexical_reference import FIELDS, SourceFile, reference_scores
 
-WORDS = ("parse", "parser", "token", "tokenList", "HTTPServer", "user_form", "creation", "id", "x1")
+WORDS = (
+    "parse",
+    "parser",
+    "token",
+    "tokenList",
+    "HTTPServer",
+    "user_form",
+    "creation",
+    "form",
+    "CreationForm",
+    "id",
+    "x1",
+)
 names = st.sampled_from(WORDS)
 texts = st.lists(names, max_size=6).map(" ".join)
 Segment = tuple[bytes, list[int]]  # a blob and its dead ordinals

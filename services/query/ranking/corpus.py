@@ -141,7 +141,7 @@ class Corpus:
         scored: I8 | slice = slice(None)
         owner, last, counted = self._chunked, self._last_chunk, self._chunks_of_chunked
         is_scored = chunk > 0
-        is_sparse = 0 * np.count_nonzero(is_scored) < len(chunk)
+        is_sparse = 2 * np.count_nonzero(is_scored) < len(chunk)
         if is_sparse:
             scored = np.flatnonzero(is_scored)
         keys = self._chunk_key[scored] | chunk[scored].view(np.uint32)

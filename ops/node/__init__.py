@@ -1,0 +1,1 @@
+"""How does one machine run everything? State directory, broker, processes, onboarding."""

@@ -1,0 +1,111 @@
+"""Which options do commands share, and what do they mean?"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from contracts.errors import Unavailable
+from ops.node import lock, state
+from ops.node.state import State
+from services.kernel.settings import Settings, from_environment
+
+
+def add_state(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--state",
+        metavar="DIR",
+        help="state directory (default: per user, one per set of repositories)",
+    )
+
+
+def add_broker(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
+    parser.add_argument(
+        "--nats",
+        metavar="URL",
+        required=required,
+        help="use this NATS server, nats://host:port[,…]",
+    )
+    parser.add_argument(
+        "--nats-users", metavar="FILE", help="users file that `repofold provision` wrote"
+    )
+
+
+def named_state(given: str | None) -> State | None:
+    """The state directory that --state or the environment names."""
+    named = given or os.environ.get("REPOFOLD_STATE") or from_environment().state_dir
+    return State(Path(named).expanduser().resolve()) if named else None
+
+
+def find_state(given: str | None, path: str | None = None) -> State:
+    """The state directory that is named, or that a repository's path (default: this folder) means."""
+    named = named_state(given)
+    if named is not None:
+        return named
+    here = state.resolve_roots([path or "."])[0]
+    known = _serving(here)
+    return State(known or state.default([here]))
+
+
+def _serving(path: Path) -> Path | None:
+    """Among the user's state directories, the one whose roots hold `path`: a running one, then the closest."""
+    best: tuple[bool, int, Path] | None = None
+    for info in state.base().glob("*/node.json"):
+        told = lock.last_holder(info.parent)
+        if told is None:
+            continue
+        closest = max((len(root) for root in told.roots if path.is_relative_to(root)), default=0)
+        if closest:
+            candidate = (lock.alive(told.pid), closest, info.parent)
+            best = candidate if best is None else max(best, candidate)
+    return None if best is None else best[2]
+
+
+def base_settings(args: argparse.Namespace) -> Settings:
+    """Settings of the environment with the broker options of the command line over them."""
+    settings = from_environment()
+    changes: dict[str, str] = {}
+    if getattr(args, "nats", None):
+        changes["nats_url"] = args.nats
+    if getattr(args, "nats_users", None):
+        changes["nats_users_file"] = str(Path(args.nats_users).expanduser().resolve())
+    return msgspec.structs.replace(settings, **changes)
+
+
+def running_node(args: argparse.Namespace) -> Settings:
+    """Settings that reach the broker of --nats, or of the node that runs on the state directory.
+
+    Raises Unavailable when there is neither.
+    """
+    settings = base_settings(args)
+    found = find_state(args.state)
+    settings = msgspec.structs.replace(settings, state_dir=str(found.root))
+    if settings.nats_url:
+        return settings
+    told = lock.holder(found)
+    if told is None or not told.nats_url:
+        raise Unavailable(
+            f"no node runs on {found.root}",
+            hint="start one with `repofold up`, or give --state DIR or --nats URL",
+        )
+    return msgspec.structs.replace(
+        settings, nats_url=told.nats_url, nats_users_file=told.nats_users_file, node=told.node
+    )
+
+
+@contextmanager
+def any_broker(args: argparse.Namespace) -> Iterator[Settings]:
+    """As `running_node`; without a running node its broker is started for the time of the block."""
+    from ops.node.standalone import broker_alone
+
+    found = find_state(args.state)
+    if base_settings(args).nats_url or lock.holder(found) is not None or not found.nats.exists():
+        yield running_node(args)
+        return
+    with broker_alone(found, base_settings(args)) as settings:
+        yield settings

@@ -1,0 +1,184 @@
+"""What does a person see while a node runs? Always on standard error."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from contracts.envelope import Envelope
+from contracts.events.progress import AnyProgress, StageProgress
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+STAGES = {"walk": "walking", "extract": "reading", "embed": "embedding"}  # what the bars show
+_REFRESH_S = 0.2
+_decode = msgspec.msgpack.Decoder(Envelope[AnyProgress]).decode
+
+
+class Screen(Protocol):
+    """Where the node shows what it does."""
+
+    def line(self, text: str) -> None:
+        """Something to read, e.g. a log line of a worker."""
+
+    def progress(self, data: bytes) -> None:
+        """One PROGRESS message."""
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+
+
+def choose(*, verbose: bool, as_json: bool) -> Screen:
+    """Bars on a terminal; else nothing but log lines, with counters when asked for."""
+    if as_json:
+        return JsonLines()
+    if sys.stderr.isatty():
+        return Bars()
+    return Plain(verbose=verbose)
+
+
+class Plain:
+    """Log lines; counters only when verbose, one line per stage and second at most."""
+
+    def __init__(self, *, verbose: bool) -> None:
+        self._verbose = verbose
+        self._shown: dict[tuple[str, str], tuple[float, str]] = {}  # when, what
+
+    def line(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    def progress(self, data: bytes) -> None:
+        if not self._verbose:
+            return
+        envelope = _decode(data)
+        event = envelope.event
+        if not isinstance(event, StageProgress):
+            self.line(f"{event.worker}: {event.state} {event.detail}".rstrip())
+            return
+        now, key = time.monotonic(), (envelope.repo, event.stage)
+        total = f"/{event.total}" if event.total else ""
+        text = f"{envelope.repo}: {event.stage} {event.done}{total} {event.notice}".rstrip()
+        finished = 0 < event.total <= event.done
+        shown_at, shown = self._shown.get(key, (0.0, ""))
+        if text != shown and (finished or now - shown_at >= 1.0):
+            self._shown[key] = (now, text)
+            self.line(text)
+
+    def close(self) -> None:
+        """Nothing to restore."""
+
+
+class JsonLines:
+    """Every progress message as one JSON object per line, for programs."""
+
+    def line(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    def progress(self, data: bytes) -> None:
+        envelope = _decode(data)
+        event = msgspec.to_builtins(envelope.event)
+        self.line(
+            msgspec.json.encode({"repo": envelope.repo, "at_ms": envelope.at_ms, **event}).decode()
+        )
+
+    def close(self) -> None:
+        """Nothing to restore."""
+
+
+class Bars:
+    """One bar per repository and stage: count, rate, time left; gone when the stage is done."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        self._progress: Progress = Progress(
+            TextColumn("{task.fields[repo]}"),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+            TextColumn("{task.fields[notice]}"),
+            console=Console(stderr=True),
+            auto_refresh=False,  # refreshed from the event loop: forking and threads do not mix
+            transient=True,
+        )
+        self._tasks: dict[tuple[str, str], TaskID] = {}
+        self._refresh: asyncio.TimerHandle | None = None
+        self._live = False
+
+    def line(self, text: str) -> None:
+        if self._live:
+            self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+    def progress(self, data: bytes) -> None:
+        envelope = _decode(data)
+        event = envelope.event
+        if not isinstance(event, StageProgress):
+            self.line(f"{event.worker}: {event.state} {event.detail}".rstrip())
+            return
+        if event.stage not in STAGES:
+            return
+        key = (envelope.repo, event.stage)
+        if 0 < event.total <= event.done:
+            self._finish(key, event)
+        else:
+            self._show(key, event)
+        if self._refresh is None:
+            self._refresh = asyncio.get_running_loop().call_later(_REFRESH_S, self._redraw)
+
+    def _show(self, key: tuple[str, str], event: StageProgress) -> None:
+        if key not in self._tasks:
+            repo, stage = key
+            self._tasks[key] = self._progress.add_task(
+                STAGES[stage], total=None, repo=repo, rate="", notice=""
+            )
+        task = self._tasks[key]
+        self._progress.update(
+            task, completed=event.done, total=event.total or None, notice=event.notice
+        )
+        speed = self._progress.tasks[self._progress.task_ids.index(task)].speed
+        self._progress.update(task, rate=f"{speed:,.0f}/s" if speed else "")
+        if not self._live:
+            self._progress.start()
+            self._live = True
+
+    def _finish(self, key: tuple[str, str], event: StageProgress) -> None:
+        task = self._tasks.pop(key, None)
+        if task is None:
+            return
+        seconds = self._progress.tasks[self._progress.task_ids.index(task)].elapsed or 0.0
+        self._progress.remove_task(task)
+        repo, stage = key
+        self.line(f"{repo}: {STAGES[stage]} done, {event.done:,} in {seconds:.1f} s")
+        if not self._tasks:
+            self._stop()
+
+    def _redraw(self) -> None:
+        self._refresh = None
+        if self._live:
+            self._progress.refresh()
+
+    def _stop(self) -> None:
+        if self._live:
+            self._progress.stop()
+            self._live = False
+
+    def close(self) -> None:
+        if self._refresh is not None:
+            self._refresh.cancel()
+        self._stop()

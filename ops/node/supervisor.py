@@ -1,0 +1,294 @@
+"""How does one machine run the whole pipeline?
+
+    broker                           nats-server, on the port of this state directory
+    query                            the MCP endpoint
+    projector                        the one writer of the projections
+    pipeline                         walker, reconciler, memory, embedder, ann: little to do each
+    extractor, extractor-2, …        as many as the backlog asks for
+
+Everything is started at once and waits for the broker by itself. What ends is started again; at the
+end it is stopped in the order query, pipeline, extractors, projector, broker, so that each can
+still hand on what it has in hand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from contracts.envelope import now_ms
+from contracts.errors import Fault
+from contracts.subjects import WORK
+from ops.node import process, workers
+from ops.node.broker import Broker
+from ops.node.children import Child, Lines, Reaper
+from ops.node.fleet import Fleet, processors
+from ops.node.lock import Holder, StateLock
+from ops.node.onboarding import Onboarding
+from ops.node.screen import Screen
+from ops.node.state import State
+from services.kernel.bus import Bus, Msg
+from services.kernel.provision import provision
+from services.kernel.settings import Settings
+
+_PIPELINE = ("walker", "reconciler", "memory", "embedder", "ann")
+_STOP_S = 20.0
+_DISK_LOOK_S = 10.0
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What this node is to run."""
+
+    settings: Settings  # of the workers; nats_url is filled in when the broker is ours
+    roots: tuple[Path, ...] = ()  # repositories to register
+    own_broker: bool = True
+    http: bool = True  # serve MCP over HTTP
+    bound_to_input: bool = False  # stop when standard input ends
+
+
+class Node:
+    """One running node."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        state: State,
+        lock: StateLock,
+        screen: Screen,
+        ready: Callable[[str], None],
+    ) -> None:
+        self._plan, self._state, self._lock = plan, state, lock
+        self._screen, self._announce = screen, ready
+        self._settings = plan.settings
+        self._cold = not (state.projections / "current").exists()
+        self._started_ms = now_ms()
+        self._broker = Broker(state) if plan.own_broker else None
+        self._children: list[Child] = []
+        self._extractors: list[Child] = []
+        self._lifeline, self._lifeline_end = os.pipe()
+        self._url = ""
+
+    async def run(self) -> int:
+        """Run until a signal; returns the exit code. Raises the Fault that made it impossible to go on."""
+        loop = asyncio.get_running_loop()
+        self._reaper = Reaper()
+        self._stop = asyncio.Event()
+        self._failed: asyncio.Future[Fault] = loop.create_future()
+        self._serving: asyncio.Future[str] = loop.create_future()
+        self._tasks: set[asyncio.Task[None]] = set()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._stop.set)
+        if self._plan.bound_to_input:
+            loop.add_reader(0, self._input)
+        work = self._task(self._work())
+        self._task(self._watch_disk())
+        try:
+            self._failed.add_done_callback(lambda _: self._stop.set())
+            await self._stop.wait()
+        finally:
+            await self._stop_all(work)
+        if self._failed.done():
+            raise self._failed.result()
+        return 0
+
+    # -- starting ---------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        """Start everything, register the repositories, say that it is ready, then follow the progress."""
+        if self._broker is not None:
+            self._broker.prepare()
+            self._settings = msgspec.structs.replace(
+                self._settings, nats_url=self._broker.url, nats_users_file=str(self._state.users)
+            )
+            self._child("broker", self._start_broker, signal.SIGINT, self._broker.last_words)
+        if self._plan.http:
+            # First: what it has to import takes the longest.
+            self._preload(workers.FOR_QUERY)
+            self._worker(workers.QUERY, (workers.QUERY,))
+        self._preload(workers.FOR_PIPELINE)
+        self._worker("projector", ("projector",))
+        self._worker("pipeline", _PIPELINE)
+        for _ in range(processors() if self._cold else 1):
+            self._add_extractor()
+        bus = Bus(self._settings, "ops")
+        await bus.start()
+        try:
+            await provision(bus, replicas=self._settings.replicas)
+            self._fleet = Fleet(
+                lambda: _backlog(bus), self._resize, len(self._extractors), processors()
+            )
+            await bus.subscribe("progress.>", self._on_progress)
+            await Onboarding(bus, self._settings.node).run(self._plan.roots)
+            if self._plan.http:
+                self._announce(await self._serving)
+            self._fleet.nudge()
+            await self._stop.wait()
+        finally:
+            await bus.stop()
+
+    def _preload(self, modules: Sequence[str]) -> None:
+        if process.FORKS:
+            workers.preload(*modules)
+
+    def _start_broker(self) -> int:
+        assert self._broker is not None
+        pipes = process.Pipes(keep=self._lock.descriptor)
+        return process.start(
+            process.replaced(self._broker.command(), os.environ), pipes, death=signal.SIGTERM
+        )
+
+    def _worker(self, name: str, names: Sequence[str]) -> Child:
+        words: list[Lines] = []
+
+        def start() -> int:
+            output, output_end = os.pipe() if name == workers.QUERY else (-1, -1)
+            errors, errors_end = os.pipe()
+            pipes = process.Pipes(
+                lifeline=self._lifeline,
+                output=output_end,
+                errors=errors_end,
+                keep=self._lock.descriptor,
+            )
+            pid = process.start(self._main(names), pipes)
+            words[:] = [Lines(errors, self._screen.line)]
+            os.close(errors_end)
+            if output >= 0:
+                Lines(output, self._query_said)
+                os.close(output_end)
+            return pid
+
+        return self._child(
+            name, start, signal.SIGTERM, lambda: "\n".join(words[0].last) if words else ""
+        )
+
+    def _main(self, names: Sequence[str]) -> Callable[[], int]:
+        settings = self._settings
+        if process.FORKS:
+
+            def main() -> int:
+                workers.hold_on_to_lifeline()
+                return workers.run(settings, names)
+
+            return main
+        return process.replaced(*workers.command(["work", *names, "--supervised"], settings))
+
+    def _child(
+        self,
+        name: str,
+        start: Callable[[], int],
+        end_signal: signal.Signals,
+        last_words: Callable[[], str],
+    ) -> Child:
+        child = Child(name, start, self._reaper, end_signal=end_signal, last_words=last_words)
+        self._children.append(child)
+        child.start()
+        self._task(child.keep(self._tell, self._check_disk))
+        return child
+
+    def _add_extractor(self) -> None:
+        number = len(self._extractors) + 1
+        name = "extractor" if number == 1 else f"extractor-{number}"
+        self._extractors.append(self._worker(name, ("extractor",)))
+
+    async def _resize(self, count: int) -> None:
+        while len(self._extractors) < count:
+            self._add_extractor()
+        leaving, self._extractors = self._extractors[count:], self._extractors[:count]
+        await asyncio.gather(*(child.stop(_STOP_S) for child in leaving))
+        self._children = [child for child in self._children if child not in leaving]
+
+    def _task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run beside everything else; its failure is the node's."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled() or task.exception() is None or self._failed.done():
+            return
+        error = task.exception()
+        if isinstance(error, Fault):
+            self._failed.set_result(error)
+        else:
+            self._failed.set_exception(error or RuntimeError("a task of the node ended"))
+
+    # -- running ----------------------------------------------------------------------------
+
+    def _query_said(self, line: str) -> None:
+        if not line.startswith("ready "):
+            self._screen.line(line)
+            return
+        self._url = line.removeprefix("ready ").strip()
+        # A query service that is started again must be found where the first one was.
+        port = int(self._url.rpartition(":")[2].partition("/")[0])
+        self._settings = msgspec.structs.replace(self._settings, port=port)
+        self._tell()
+        if not self._serving.done():
+            self._serving.set_result(self._url)
+
+    async def _on_progress(self, message: Msg) -> None:
+        self._screen.progress(message.data)
+        self._fleet.nudge()
+
+    async def _watch_disk(self) -> None:
+        while not self._stop.is_set():
+            await asyncio.sleep(_DISK_LOOK_S)
+            self._check_disk()
+
+    def _check_disk(self) -> None:
+        """Stop in order while that is possible; the broker and LMDB both need space to go on."""
+        if self._state.is_full():
+            raise self._state.full()
+
+    def _input(self) -> None:
+        if not os.read(0, 4096):
+            asyncio.get_running_loop().remove_reader(0)
+            self._stop.set()
+
+    def _tell(self) -> None:
+        settings = self._settings
+        self._lock.tell(
+            Holder(
+                pid=os.getpid(),
+                started_ms=self._started_ms,
+                roots=tuple(map(str, self._plan.roots)) or settings.workspace_roots,
+                url=self._url,
+                nats_url=settings.nats_url,
+                nats_users_file=settings.nats_users_file,
+                node=settings.node,
+                mode=settings.mode,
+                processes={child.name: child.pid for child in self._children if child.pid},
+            )
+        )
+
+    # -- stopping ---------------------------------------------------------------------------
+
+    async def _stop_all(self, work: asyncio.Task[None]) -> None:
+        """Stop the children, whoever feeds others first; what does not end in time is killed."""
+        self._stop.set()
+        self._screen.close()
+        deadline = time.monotonic() + _STOP_S
+        work.cancel()  # nothing new is started, and our own connection is closed in time
+        await asyncio.wait([work], timeout=_STOP_S / 4)
+        extractors = [child.name for child in self._extractors]
+        for names in ([workers.QUERY], ["pipeline"], extractors, ["projector"], ["broker"]):
+            leaving = [child for child in self._children if child.name in names]
+            await asyncio.gather(*(child.stop(deadline - time.monotonic()) for child in leaving))
+        os.close(self._lifeline_end)
+        for task in self._tasks:
+            task.cancel()
+
+
+async def _backlog(bus: Bus) -> int:
+    info = await bus.api(f"CONSUMER.INFO.{WORK}.extractor", {})
+    return int(info["num_pending"])

@@ -1,0 +1,168 @@
+"""How does a piece of code become a vector, at the price of a table look-up?
+
+A table holds one vector for each of some ten thousand terms, learned from documentation and the
+code it stands on (docs/model-card.md, ops/train). A chunk is the sum of its terms' vectors, each
+times a learned weight and log(1 + tf), the terms of its path and of the symbols around it counting
+once more; a query is such a sum with weights of its own. Both are scaled to unit length.
+
+Vectors are keys of caches and of folds that are compared byte by byte, so the same terms must give
+the same bytes in any batch and on any machine. All sums are therefore of whole numbers: the table
+is int8, weights are fixed-point, and a sum that single precision could not hold exactly is done in
+double precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+from contracts.errors import NotFound
+from contracts.extract import Terms
+from services.source.terms import U1, U8, TermArrays, query_terms
+
+DATA_FILE = Path(__file__).with_name("data") / "static_code.npz"
+FORMAT = 1  # raise it when the same table would give other vectors
+SCALE = 127  # a unit vector times this, rounded, is what `embed_chunks` gives
+
+_LOG_BITS = 10
+_FACTOR_SHIFT = 16
+_HALF = 1 << (_FACTOR_SHIFT - 1)
+_EXACT_SINGLE = 1 << 24  # whole numbers up to here are exact in single precision
+_BATCH_ELEMENTS = 1 << 13  # table rows gathered at once: 4 MB, what a core keeps at hand
+
+I8 = npt.NDArray[np.int8]
+I64 = npt.NDArray[np.int64]
+F32 = npt.NDArray[np.float32]
+F64 = npt.NDArray[np.float64]
+
+# log(1 + tf) as whole numbers, for every tf that a `Terms` can hold.
+_LOG_TF: I64 = np.rint(np.log1p(np.arange(256)) * (1 << _LOG_BITS)).astype(np.int64)
+
+
+class StaticModel:
+    """The table and its weights; `StaticModel.load()` gives the one that is shipped."""
+
+    def __init__(self, terms: U8, table: I8, query_weight: I64, document_weight: I64) -> None:
+        """`terms` are ascending hashes, `table` is [terms, dimension], the weights whole numbers.
+
+        A term that occurs tf times counts with its document weight x log(1 + tf) / 64, rounded.
+        """
+        self._terms = terms
+        self._table = table
+        self._query_weight = query_weight.astype(np.int64)
+        self._document_weight = document_weight.astype(np.int64)
+        self.dimension = int(table.shape[1])
+        digest = xxhash.xxh3_64()
+        for part in (self._terms, self._table, self._query_weight, self._document_weight):
+            digest.update(np.ascontiguousarray(part).view(np.uint8).data)
+        self.space = f"repofold-static-{FORMAT}/{self.dimension}/unit-int8/{digest.hexdigest()[:8]}"
+
+    @staticmethod
+    def load() -> StaticModel:
+        """The shipped model, read at the first call and kept.
+
+        Raises NotFound when the package data is missing.
+        """
+        return _shipped()
+
+    @classmethod
+    def read(cls, path: Path) -> StaticModel:
+        """A model from a file that `ops.train` wrote. Raises NotFound when there is none."""
+        if not path.is_file():
+            raise NotFound(
+                f"the static model {path.name} is not installed",
+                hint="install the package again, or make the file with `python -m ops.train`",
+            )
+        with np.load(path, allow_pickle=False) as arrays:
+            return cls(
+                arrays["terms"],
+                arrays["table"],
+                arrays["query_weight"],
+                arrays["document_weight"],
+            )
+
+    def embed_chunks(self, terms: Terms) -> I8:
+        """Vectors of a file's chunks, [chunks, dimension], unit length times 127.
+
+        A chunk without any known term has a row of zeros. The cosine of two rows is their dot
+        product divided by 127 squared.
+        """
+        return self.embed_many([terms])[0]
+
+    def embed_many(self, files: Sequence[Terms]) -> list[I8]:
+        """What `embed_chunks` gives for each file, in fewer and larger steps."""
+        arrays = [TermArrays.of(terms) for terms in files]
+        if not arrays:
+            return []
+        sums = self._sums(
+            np.concatenate([np.diff(each.chunk_offsets) for each in arrays]),
+            np.concatenate([each.chunk_hash for each in arrays]),
+            np.concatenate([each.chunk_tf for each in arrays]),
+        )
+        context = np.concatenate([each.context_hash for each in arrays])
+        sums += self._sums(
+            np.concatenate([np.diff(each.context_offsets) for each in arrays]),
+            context,
+            np.ones(len(context), np.uint8),
+        )
+        rows = np.rint(_unit(sums) * SCALE).astype(np.int8)
+        ends = np.cumsum([len(each.chunk_length) for each in arrays])
+        return np.split(rows, ends[:-1])
+
+    def embed_query(self, text: str) -> F32:
+        """Unit vector of a query, [dimension]; zeros when it has no known term."""
+        at, known = self._rows(query_terms(text).terms)
+        numbers = at[known]
+        sums = self._query_weight[numbers] @ self._table[numbers].astype(np.int64)
+        unit: F32 = _unit(sums.astype(np.float64)[None, :])[0].astype(np.float32)
+        return unit
+
+    def _rows(self, hashes: U8) -> tuple[I64, npt.NDArray[np.bool_]]:
+        """The table row of each hash, and whether it has one."""
+        at = np.searchsorted(self._terms, hashes)
+        at[at == len(self._terms)] = 0
+        return at, self._terms[at] == hashes
+
+    def _sums(self, sizes: npt.NDArray[np.uint32], hashes: U8, tf: U1) -> F64:
+        """Weighted sums over runs of terms, [runs, dimension], exact whole numbers."""
+        at, known = self._rows(hashes)
+        numbers = at[known]
+        factors = (self._document_weight[numbers] * _LOG_TF[tf[known]] + _HALF) >> _FACTOR_SHIFT
+        counted = np.zeros(len(hashes) + 1, np.int64)
+        np.cumsum(known, out=counted[1:])
+        ends = counted[np.cumsum(sizes, dtype=np.int64)].tolist()
+        totals = np.zeros(len(factors) + 1, np.int64)
+        np.cumsum(np.abs(factors), out=totals[1:])
+
+        sums = np.zeros((len(sizes), self.dimension), np.float64)
+        single = factors.astype(np.float32)
+        start, batch_start, batch_end = 0, 0, 0
+        rows = np.zeros((0, self.dimension), np.float32)
+        for run, end in enumerate(ends):
+            if end > batch_end:
+                batch_start, batch_end = start, max(end, start + _BATCH_ELEMENTS)
+                rows = self._table[numbers[batch_start:batch_end]].astype(np.float32)
+            own = rows[start - batch_start : end - batch_start]
+            if (totals[end] - totals[start]) * SCALE < _EXACT_SINGLE:
+                sums[run] = np.dot(single[start:end], own)
+            else:
+                sums[run] = np.dot(factors[start:end].astype(np.float64), own.astype(np.float64))
+            start = end
+        return sums
+
+
+@cache
+def _shipped() -> StaticModel:
+    return StaticModel.read(DATA_FILE)
+
+
+def _unit(sums: F64) -> F64:
+    """Rows of whole numbers scaled to unit length; rows of zeros stay."""
+    whole = sums.astype(np.int64)
+    square = np.sum(whole * whole, axis=1, keepdims=True)  # whole numbers again, so exact
+    return sums / np.sqrt(np.maximum(square, 1).astype(np.float64))

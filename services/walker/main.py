@@ -1,0 +1,330 @@
+"""The walker: sees what is there, and what changes.
+
+consumes  WORK work.pass.<repo>            PassJob: walk the whole tree
+produces  WORK work.seen.<repo>.<walk>.<n> WalkBatch, WalkFinished
+          WORK work.pass.<repo>            PassJob: at the start, in periods, when a watch asks for one
+follows   node.<node>.folded               which repositories are registered
+
+A repository is watched from before its first walk, so nothing falls between the two. Where the
+system's watch limit is used up, walks come more often instead and the pass says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+from mode import Service
+from nats.aio.msg import Msg
+
+from contracts import subjects
+from contracts.envelope import Envelope, encode, new_id, now_ms
+from contracts.errors import Fault, NotFound, Unavailable
+from contracts.events import AnyJob
+from contracts.events.jobs import PassJob, SeenEntry, WalkBatch, WalkFinished
+from contracts.events.progress import StageProgress
+from contracts.ids import RepoId
+from contracts.subjects import DURABLES
+from services.kernel import logs
+from services.kernel.bus import Bus
+from services.kernel.consumer import Consumer, Delivery, Outbox, Policy
+from services.kernel.settings import Settings
+from services.kernel.shell import Parts
+from services.source.walk import WalkPart, walk
+from services.walker.watch import Changed, Degraded, Rescan, watch
+from store.read.live import Projections
+from store.rows import PassRow, RepoRow
+
+log = logs.get(__name__)
+_SPEC = next(spec for spec in DURABLES if spec.name == "walker")
+_DEGRADED_S = 60  # between walks while the watch limit is used up
+_WATCH = "watch"
+
+
+class Watched:
+    """One repository under watch."""
+
+    def __init__(self, row: RepoRow) -> None:
+        self.row = row
+        self.stop = asyncio.Event()
+        self.tasks: list[asyncio.Task[None]] = []
+        self.watching = asyncio.Event()  # events are being collected, or there will be none
+        self.hurry = asyncio.Event()  # walks must come more often than was planned
+        self.notice = ""
+
+    def matches(self, row: RepoRow) -> bool:
+        return (self.row.root, self.row.filters, self.row.index_generation) == (
+            row.root,
+            row.filters,
+            row.index_generation,
+        )
+
+
+class Walker(Service):
+    """Walks and watches every registered repository of this node."""
+
+    def __init__(self, bus: Bus, settings: Settings) -> None:
+        super().__init__()
+        self._bus = bus
+        self._settings = settings
+        self._projections = Projections(settings.projections)
+        self._watched: dict[str, Watched] = {}
+        self._sync_lock = asyncio.Lock()
+
+    async def on_start(self) -> None:
+        await self._bus.subscribe(subjects.folded(self._settings.node), self._folded)
+        await self._sync()
+
+    # -- which repositories -----------------------------------------------------------------
+
+    async def _folded(self, message: Msg) -> None:
+        repos = msgspec.msgpack.decode(message.data).get("repos", ())
+        if not repos or all(self._is_current(repo) for repo in repos):
+            return
+        await self._sync()
+
+    def _is_current(self, repo_id: str) -> bool:
+        try:
+            with self._projections.read() as snapshot:
+                row = snapshot.repo(repo_id)
+        except NotFound:
+            return True
+        known = self._watched.get(repo_id)
+        if row is None or row.state != "registered":
+            return known is None
+        return known is not None and known.matches(row)
+
+    async def _sync(self) -> None:
+        """Watch what is registered, and nothing else; walk what is new to this process."""
+        async with self._sync_lock:
+            try:
+                with self._projections.read() as snapshot:
+                    rows = {
+                        row.repo_id: row for row in snapshot.repos() if row.state == "registered"
+                    }
+                    passes = {name: snapshot.newest_pass(name) for name in rows}
+            except NotFound:
+                return
+            for name, watched in list(self._watched.items()):
+                row = rows.get(RepoId(name))
+                if row is None or not watched.matches(row):
+                    await self._unwatch(name)
+            for name, row in rows.items():
+                if name not in self._watched:
+                    self._begin(row)
+                    await self._catch_up(row, passes[name])
+
+    def _begin(self, row: RepoRow) -> Watched:
+        watched = self._watched[row.repo_id] = Watched(row)
+        watched.tasks.append(asyncio.create_task(self._periodically(watched)))
+        if self._settings.watch:
+            watched.tasks.append(asyncio.create_task(self._watch(watched)))
+        else:
+            watched.watching.set()
+        return watched
+
+    async def _unwatch(self, name: str) -> None:
+        watched = self._watched.pop(name)
+        watched.stop.set()
+        for task in watched.tasks:
+            task.cancel()
+        await asyncio.gather(*watched.tasks, return_exceptions=True)
+
+    async def _catch_up(self, row: RepoRow, last: PassRow | None) -> None:
+        """Find what changed while nobody watched. A pass just asked for is on its way already."""
+        if last is None:
+            return
+        if last.status == "Running":
+            if last.phase != "Pending":
+                await self._ask(row, "resume", last.attempt, last.pass_id)
+            return
+        await self._ask(row, "reconcile", last.attempt + 1, new_id())
+
+    async def _ask(self, row: RepoRow, reason: str, attempt: int, pass_id: str) -> None:
+        job = PassJob(
+            pass_id=pass_id, reason=reason, root=row.root, filters=row.filters, attempt=attempt
+        )
+        stored = await self._bus.put(subjects.pass_job(row.repo_id), self._wrap(row, job, pass_id))
+        await stored
+
+    async def _periodically(self, watched: Watched) -> None:
+        while True:
+            jitter = random.random() * self._settings.reconcile_jitter_seconds  # noqa: S311
+            pause = self._settings.reconcile_seconds + jitter
+            if watched.notice:
+                pause = min(pause, _DEGRADED_S)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(watched.hurry.wait(), pause)
+                watched.hurry.clear()
+            await self._ask_again(watched.row, "reconcile")
+
+    async def _ask_again(self, row: RepoRow, reason: str) -> None:
+        """Ask for a pass unless one is running, which will see everything anyway."""
+        with self._projections.read() as snapshot:
+            last = snapshot.newest_pass(row.repo_id)
+        if last is not None and last.status == "Running" and reason != _WATCH:
+            return
+        attempt = 1 if last is None else last.attempt + 1
+        await self._ask(row, reason, attempt, new_id())
+
+    # -- watching ---------------------------------------------------------------------------
+
+    async def _watch(self, watched: Watched) -> None:
+        row = watched.row
+        stream = f"{_WATCH}-{new_id()[:12]}"
+        number = 0
+        notices = watch(Path(row.root), row.filters, stop=watched.stop)
+        try:
+            async with contextlib.aclosing(notices):
+                async for notice in notices:
+                    match notice:
+                        case Rescan(reason="started"):
+                            watched.watching.set()
+                        case Rescan():
+                            await self._ask_again(row, _WATCH)
+                        case Changed():
+                            await self._seen(row, stream, number, notice.entries)
+                            number += 1
+                        case Degraded():
+                            await self._degraded(watched, notice)
+        except Fault as fault:
+            await self._degraded(watched, Degraded(fault.code, fault.message, fault.hint))
+
+    async def _degraded(self, watched: Watched, notice: Degraded) -> None:
+        """Walk from time to time from now on, and say so."""
+        watched.notice = f"not watched, walked every minute instead: {notice.message}"
+        log.warning("watch_degraded", repo=watched.row.repo_id, reason=notice.reason, hint=notice.hint)
+        watched.watching.set()
+        watched.hurry.set()
+
+    async def _seen(
+        self, row: RepoRow, stream: str, number: int, entries: Sequence[SeenEntry]
+    ) -> None:
+        batch = WalkBatch(
+            pass_id=_WATCH, walk_id=stream, number=number, entries=tuple(entries), reason=_WATCH
+        )
+        data = self._wrap(row, batch, _WATCH)
+        await (await self._bus.put(subjects.seen(row.repo_id, stream, number), data))
+
+    # -- walking ----------------------------------------------------------------------------
+
+    async def handle(self, batch: Sequence[Delivery[AnyJob]], out: Outbox) -> None:
+        for delivery in batch:
+            job = delivery.event
+            if not isinstance(job, PassJob):
+                continue
+            row = await self._row_of(delivery.envelope)
+            if row is None:
+                continue
+            watched = self._watched.get(row.repo_id)
+            if watched is None or not watched.matches(row):
+                if watched is not None:
+                    await self._unwatch(row.repo_id)
+                watched = self._begin(row)
+            await watched.watching.wait()
+            await self._walk(row, job, watched, out)
+
+    async def _row_of(self, envelope: Envelope[AnyJob]) -> RepoRow | None:
+        """The registered repository of a job; waits for a projection that lags, drops what is void."""
+        for _ in range(200):
+            with contextlib.suppress(NotFound), self._projections.read() as snapshot:
+                row = snapshot.repo(envelope.repo)
+                if row is not None and row.index_generation >= envelope.generation:
+                    current = (
+                        row.index_generation == envelope.generation and row.state == "registered"
+                    )
+                    return row if current else None
+            await asyncio.sleep(0.05)
+        raise Unavailable("the projection does not know the repository yet")
+
+    async def _walk(self, row: RepoRow, job: PassJob, watched: Watched, out: Outbox) -> None:
+        walk_id, started = new_id(), now_ms()
+        number = files = 0
+        complete = True
+        error = ""
+        try:
+            parts = walk(Path(row.root), row.filters)
+            while (part := await asyncio.to_thread(_following, parts)) is not None:
+                complete = complete and part.complete
+                for missed in part.unreadable:
+                    log.info("unreadable_folder", repo=row.repo_id, reason=missed.reason)
+                if part.entries:
+                    seen = WalkBatch(
+                        pass_id=job.pass_id,
+                        walk_id=walk_id,
+                        number=number,
+                        entries=part.entries,
+                        reason=job.reason,
+                        attempt=job.attempt,
+                        started_ms=started,
+                    )
+                    data = self._wrap(row, seen, job.pass_id)
+                    await out.put(subjects.seen(row.repo_id, walk_id, number), data)
+                    number += 1
+                    files += len(part.entries)
+                    await self._progress(row, job, files)
+        except Fault as fault:
+            error = fault.message
+        finished = WalkFinished(
+            pass_id=job.pass_id,
+            walk_id=walk_id,
+            batches=number,
+            files=files,
+            complete=complete and not error,
+            reason=job.reason,
+            attempt=job.attempt,
+            started_ms=started,
+            error=error,
+            notice=watched.notice,
+        )
+        await out.stored()
+        await out.put(
+            subjects.seen(row.repo_id, walk_id, number), self._wrap(row, finished, job.pass_id)
+        )
+
+    async def _progress(self, row: RepoRow, job: PassJob, files: int) -> None:
+        event = StageProgress(pass_id=job.pass_id, stage="walk", done=files, total=0)
+        await self._bus.publish(
+            subjects.progress(row.repo_id, "walk"), self._wrap(row, event, job.pass_id)
+        )
+
+    def _wrap(
+        self,
+        row: RepoRow,
+        event: PassJob | WalkBatch | WalkFinished | StageProgress,
+        correlation: str,
+    ) -> bytes:
+        return encode(
+            Envelope(
+                id=new_id(),
+                repo=row.repo_id,
+                generation=row.index_generation,
+                at_ms=now_ms(),
+                producer="walker",
+                correlation=correlation,
+                event=event,
+            )
+        )
+
+    async def on_stop(self) -> None:
+        for name in list(self._watched):
+            await self._unwatch(name)
+
+    async def on_shutdown(self) -> None:
+        self._projections.close()
+
+
+def _following(parts: Iterator[WalkPart]) -> WalkPart | None:
+    return next(parts, None)
+
+
+async def assemble(settings: Settings, bus: Bus) -> Parts:
+    """The walker's part of a worker process."""
+    walker = Walker(bus, settings)
+    policy = Policy(batch=1, window=4, grace_s=settings.drain_seconds)
+    consumer = Consumer(bus, _SPEC, AnyJob, walker.handle, policy=policy)
+    return Parts("walker", bus, [walker, consumer])
