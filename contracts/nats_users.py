@@ -7,7 +7,7 @@ extractor cannot write facts, and nobody but the memory worker can write LOG.
     walker      WORK durable, folded notices   work.seen work.pass progress
     reconciler  WORK durable, folded notices   work.extract work.pass, file/anchor/pass records, progress
     extractor   WORK durable                   file records, progress
-    embedder    INDEX durable                  vec records, progress
+    embedder    INDEX durable, the space       vec records, the space, progress; puts its durable back
     ann         INDEX in order, notices        ann records, progress
     memory      CMD durable, LOG in order      log.>, work.pass, pass records, replies; purges INDEX, WORK
     projector   LOG and INDEX in order         folded notices, replies
@@ -21,7 +21,17 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from contracts.subjects import CMD, DEAD, DURABLES, INDEX, LOG, PROGRESS, STREAMS, WORK
+from contracts.subjects import (
+    CMD,
+    DEAD,
+    DURABLES,
+    INDEX,
+    LOG,
+    PROGRESS,
+    STREAMS,
+    WORK,
+    embedding_space,
+)
 
 _API = "$JS.API"
 
@@ -115,7 +125,12 @@ USERS = (
         subscribe=("node.*.folded",),
     ),
     _worker("extractor", "index.*.file.>", _PROGRESS, *_newest(INDEX)),
-    _worker("embedder", "index.*.vec.>", _PROGRESS, *_newest(INDEX)),
+    _worker(
+        "embedder",
+        "index.*.vec.>", embedding_space(), _PROGRESS, *_newest(INDEX),
+        f"{_API}.CONSUMER.RESET.{INDEX}.embedder",
+        subscribe=(embedding_space(),),
+    ),
     _worker(
         "ann",
         "index.*.ann.>", _PROGRESS, *_newest(INDEX), *_reading(INDEX),

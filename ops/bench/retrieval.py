@@ -40,7 +40,7 @@ from store.segments import SegmentFile, SegmentView, build_segment
 
 _LARGEST_FILE_BYTES = 1_000_000
 _DEPTH = 20  # ranks that any figure looks at
-METRICS = ("ndcg@10", "mrr@10", "recall@5", "recall@10", "recall@20")
+METRICS = ("nDCG@10", "MRR@10", "R@5", "R@10", "R@20")
 
 
 class Query(Struct, frozen=True):
@@ -182,7 +182,7 @@ def _means(rows: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
 
 
 def _print(report: Report) -> None:
-    table = Table("repository", "queries", "lexical nDCG@10", *METRICS)
+    table = Table("repository", "queries", "words alone", *METRICS)
     for name, scores in [*report.repositories.items(), ("mean", report.macro)]:
         figures = (scores.lexical[0], *scores.hybrid)
         table.add_row(name, str(scores.queries), *(f"{figure:.3f}" for figure in figures))

@@ -1,12 +1,12 @@
 """How is the bundled nats-server run?
 
 On loopback, on a port that this state directory keeps from start to start, with JetStream in
-<state>/nats/jetstream and one user per worker. Every write is synced before it is confirmed; the
-streams of recomputable records opt out of that (services/kernel/provision.py).
+<state>/nats/jetstream and one user per worker. What is synced when: docs/adr/0007.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -17,7 +17,7 @@ import sys
 import time
 from pathlib import Path
 
-from contracts.errors import Fault, Unavailable
+from contracts.errors import Unavailable
 from ops.node import credentials
 from ops.node.lock import alive
 from ops.node.state import State, unusable
@@ -154,16 +154,19 @@ def free_port() -> int:
 
 
 def is_free(host: str, port: int) -> bool:
-    """Whether a server could listen there; raises Fault when the host is not one of this machine."""
+    """Whether a server could listen there; raises Unavailable when it never could."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
-        except socket.gaierror:
-            raise Fault(f"{host} is not an address of this machine", hint="check --host") from None
-        except OSError:
-            return False
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                return False
+            raise Unavailable(
+                f"cannot listen on {host} port {port}: {error.strerror}",
+                hint="check --host and --port",
+            ) from None
     return True
 
 

@@ -84,7 +84,10 @@ def acquire(state: State, clear_leftovers: Callable[[], None]) -> StateLock:
 
 
 def holder(state: State) -> Holder | None:
-    """The node that holds the state directory; None when no node runs on it."""
+    """The node that holds the state directory; None when no node runs on it.
+
+    Its `pid` is 0 while a node is just starting, or when only leftovers of a killed one are there.
+    """
     try:
         descriptor = os.open(state.lock, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -94,7 +97,8 @@ def holder(state: State) -> Holder | None:
             return None
     finally:
         os.close(descriptor)
-    return last_holder(state.root) or Holder(pid=0, started_ms=0)
+    told = last_holder(state.root)
+    return told if told is not None and alive(told.pid) else Holder(pid=0, started_ms=0)
 
 
 def last_holder(root: Path) -> Holder | None:

@@ -89,8 +89,9 @@ def running_node(args: argparse.Namespace) -> Settings:
         return settings
     told = lock.holder(found)
     if told is None or not told.nats_url:
+        state_of_it = "no node runs" if told is None else "a node is just starting"
         raise Unavailable(
-            f"no node runs on {found.root}",
+            f"{state_of_it} on {found.root}",
             hint="start one with `repofold up`, or give --state DIR or --nats URL",
         )
     return msgspec.structs.replace(

@@ -88,6 +88,7 @@ class Node:
             loop.add_signal_handler(number, self._stop.set)
         if self._plan.bound_to_input:
             loop.add_reader(0, self._input)
+        self._tell()
         work = self._task(self._work())
         self._task(self._watch_disk())
         try:
@@ -108,6 +109,7 @@ class Node:
             self._settings = msgspec.structs.replace(
                 self._settings, nats_url=self._broker.url, nats_users_file=str(self._state.users)
             )
+            self._tell()
             self._child("broker", self._start_broker, signal.SIGINT, self._broker.last_words)
         if self._plan.http:
             # First: what it has to import takes the longest.
@@ -239,6 +241,8 @@ class Node:
     async def _on_progress(self, message: Msg) -> None:
         self._screen.progress(message.data)
         self._fleet.nudge()
+        if self._state.is_full() and not self._failed.done():
+            self._failed.set_result(self._state.full())
 
     async def _watch_disk(self) -> None:
         while not self._stop.is_set():

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -104,6 +104,15 @@ class Outbox:
             if isinstance(result, BaseException):
                 raise result
 
+    def discard(self) -> None:
+        """The attempt failed: what was not sent yet is not sent, and nobody asks about the rest."""
+        pending, self._pending = self._pending, []
+        for result in pending:
+            if isinstance(result, Coroutine):
+                result.close()
+            elif isinstance(result, asyncio.Future):
+                result.add_done_callback(lambda done: done.cancelled() or done.exception())
+
 
 async def _settled(append: Awaitable[int]) -> int:
     try:
@@ -170,6 +179,10 @@ class Consumer(Service, Generic[E]):
         asyncio.get_running_loop().create_task(self.crash(error or RuntimeError("consumer ended")))
 
     # -- pulling ----------------------------------------------------------------------------
+
+    def ask_again(self) -> None:
+        """Send another pull request: a durable that was put back has dropped the standing one."""
+        self._request_lost()
 
     def _request_lost(self) -> None:
         self._requested = 0
@@ -292,6 +305,7 @@ class Consumer(Service, Generic[E]):
             await self._handle(batch, out)
             await out.stored()
         except Exception as error:  # noqa: BLE001 - the kernel's loop: retried, then parked
+            out.discard()
             return error
         self.handled += len(batch)
         for delivery in batch:

@@ -78,6 +78,7 @@ class Publisher:
         self._bytes = 0
         self._count = 0
         self._room = asyncio.Event()
+        self._busy = asyncio.Event()
 
     async def put(
         self, subject: str, data: bytes, headers: Headers | None = None
@@ -97,6 +98,7 @@ class Publisher:
         future: asyncio.Future[PubAck] = asyncio.get_running_loop().create_future()
         self._waiting[key] = _Pending(future, subject, data, headers, 1, time.monotonic())
         self._bytes += len(data)
+        self._busy.set()
         if self._connection.is_connected:
             with contextlib.suppress(Unavailable):  # the sweep sends it again
                 await self._connection.publish(subject, data, self._inbox + key, headers)
@@ -136,7 +138,10 @@ class Publisher:
     async def sweep(self) -> None:
         """Re-send what was not confirmed in time; runs for as long as the connection."""
         while True:
-            await asyncio.sleep(1.0 if not self._waiting else 0.25)
+            if not self._waiting:
+                self._busy.clear()
+                await self._busy.wait()
+            await asyncio.sleep(0.25)
             if not self._connection.is_connected:
                 continue
             now = time.monotonic()

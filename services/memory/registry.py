@@ -80,14 +80,14 @@ def _add(state: Registered, command: AddRepo) -> RepoRegistered | None:
     )
     if same:
         return None
-    # Another root under the same id is another tree: what was indexed of the old one is void.
-    moved = state.state == "registered" and state.root != command.root
-    fresh = state.index_generation == 0
+    # Another root under the same id is another tree: what was indexed of the old one is void. And a
+    # registration after a reset or removal must not be mistaken for what came before it.
+    renewed = state.state != "registered" or state.root != command.root
     return RepoRegistered(
         repo_id=command.repo_id,
         root=command.root,
         filters=command.filters,
         display_name=command.repo_id,
-        index_generation=1 if fresh else state.index_generation + moved,
+        index_generation=state.index_generation + renewed,
         memory_generation=max(state.memory_generation, 1),
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from contracts.events.jobs import SeenEntry
+from contracts.ids import RepoPath
 from services.source.reading import TreeReader
 from services.source.walk import walk
 from store.read.live import Projections
@@ -16,9 +17,9 @@ from store.rows import FileRow, RepoRow
 class Drift(Struct):
     """Paths relative to the root, in ordinal order."""
 
-    added: list[str]
-    updated: list[str]
-    removed: list[str]
+    added: list[RepoPath]
+    updated: list[RepoPath]
+    removed: list[RepoPath]
 
 
 def drift(projections: Projections, row: RepoRow, scope: str, max_file_bytes: int) -> Drift:
@@ -34,8 +35,8 @@ def drift(projections: Projections, row: RepoRow, scope: str, max_file_bytes: in
             if file.path.startswith(below)
         }
     seen: set[str] = set()
-    added: list[str] = []
-    updated: list[str] = []
+    added: list[RepoPath] = []
+    updated: list[RepoPath] = []
     complete = True
     reader = TreeReader(Path(row.root), row.filters, max_file_bytes)
     try:

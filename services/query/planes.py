@@ -45,8 +45,8 @@ class Plane:
         self._pinned = pinned
         self.snapshot = snapshot
         self.corpus = Corpus(snapshot.segment_views(row.repo_id))
-        known = {} if older is None else older.path_by_sequence
-        self.path_by_sequence = {
+        known: dict[int, str] = {} if older is None else older.path_by_sequence
+        self.path_by_sequence: dict[int, str] = {
             sequence: known.get(sequence) or snapshot.path(row.repo_id, sequence) or ""
             for sequence in map(int, self.corpus.file_sequence)
         }

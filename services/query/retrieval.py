@@ -120,8 +120,9 @@ class Retrieval:
         return plane_dense.score(vector), "semantic.exact"
 
     def is_heavy(self, repo_id: RepoId) -> bool:
-        """Whether a search takes long enough to belong in a thread."""
-        return self._planes.chunks(repo_id) > _HEAVY_CHUNKS
+        """Whether a search takes long enough, or waits for a server, so that it belongs in a thread."""
+        remote = self._settings.embed_provider == "http"
+        return remote or self._planes.chunks(repo_id) > _HEAVY_CHUNKS
 
     def release(self) -> None:
         """The projection moved on: let go of pinned snapshots."""

@@ -59,6 +59,7 @@ _READ_AT_ONCE = 48  # files read between two looks at the loop
 _PROGRESS_S = 0.2
 _STALL_S = 15.0
 _CHECK_S = 1.0
+_LOOK_S = 0.1
 
 
 class Reconciler(Service):
@@ -398,6 +399,8 @@ class Reconciler(Service):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._check.wait(), _CHECK_S if waiting else None)
             self._check.clear()
+            # Many commits come in a row while indexing; looking after each would cost more than it tells.
+            await asyncio.sleep(_LOOK_S if waiting else 0)
             async with self._lock:
                 for repo_id, work in list(self._work.items()):
                     await self._settle(repo_id, work)

@@ -102,14 +102,16 @@ class QueryEmbedder:
         self.breaker = Breaker()
         self.fault: Fault | None = None  # why the newest remote call failed; None after a success
         self._remembered: OrderedDict[str, F4] = OrderedDict()
-        self._model = StaticModel.load() if self.provider == "static" else None
+        self._model: StaticModel | None = None
         self._endpoint: Endpoint | None = None
-        if self.provider == "http":
-            patience = min(settings.embed_timeout_seconds, _PATIENCE_S)
-            try:
+        try:
+            if self.provider == "http":
+                patience = min(settings.embed_timeout_seconds, _PATIENCE_S)
                 self._endpoint = endpoint_of(settings, timeout_s=patience, tries=1)
-            except Fault as fault:
-                self.fault = fault
+            elif self.provider != "none":
+                self._model = StaticModel.load()
+        except Fault as fault:
+            self.fault = fault
 
     @property
     def space(self) -> str:

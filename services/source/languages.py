@@ -178,6 +178,7 @@ def _under_sources(folders: tuple[str, ...]) -> bool:
 
 _HEAD_BYTES = 2_048
 _COMMENT_LINE = re.compile(rb"^\s*(?:#|//|/\*|\*|--|;|%|<!--|\"\"\"|'''|@?rem\b)", re.IGNORECASE)
+_ANY_MARK = re.compile(rb"[Gg]enerated|GENERATED")
 _GO_MARK = re.compile(rb"^(?://|#|/\*|--|;) ?Code generated .{0,200}DO NOT EDIT\.?", re.MULTILINE)
 _AT_GENERATED = re.compile(rb"@generated\b")
 _MADE_BY_PROGRAM = re.compile(rb"\b(?:auto|automatically|machine)?[ -]?generated\b", re.IGNORECASE)
@@ -206,6 +207,8 @@ def generated_reason(path: str, data: bytes) -> str:
     if language_of(path) in _PROSE:
         return ""
     head = data[:_HEAD_BYTES]
+    if _ANY_MARK.search(head) is None:
+        return ""
     if _GO_MARK.search(head):
         return "generated: header says 'Code generated ... DO NOT EDIT'"
     comments = b"\n".join(line for line in head.split(b"\n")[:40] if _COMMENT_LINE.match(line))

@@ -33,6 +33,9 @@ _LOG_BITS = 10
 _FACTOR_SHIFT = 16
 _HALF = 1 << (_FACTOR_SHIFT - 1)
 _EXACT_SINGLE = 1 << 24  # whole numbers up to here are exact in single precision
+_LEADING_BITS = 17
+_LEADING_SHIFT = np.uint64(64 - _LEADING_BITS)
+_SQUARE_BITS = 27  # the squares of such numbers, summed over a row, still fit 64 bits
 _BATCH_ELEMENTS = 1 << 13  # table rows gathered at once: 4 MB, what a core keeps at hand
 
 I8 = npt.NDArray[np.int8]
@@ -52,13 +55,17 @@ class StaticModel:
 
         A term that occurs tf times counts with its document weight x log(1 + tf) / 64, rounded.
         """
-        self._terms = terms
-        self._table = table
-        self._query_weight = query_weight.astype(np.int64)
-        self._document_weight = document_weight.astype(np.int64)
+        self.terms = terms
+        self.table = table
+        self.query_weight = query_weight
+        self.document_weight = document_weight
         self.dimension = int(table.shape[1])
+        # A last hash above all others ends every search.
+        self._bounded = np.append(terms, np.uint64(2**64 - 1))
+        leading = np.arange(1 << _LEADING_BITS, dtype=np.uint64)
+        self._first = np.searchsorted(terms, leading << _LEADING_SHIFT)
         digest = xxhash.xxh3_64()
-        for part in (self._terms, self._table, self._query_weight, self._document_weight):
+        for part in (terms, table, query_weight, document_weight):
             digest.update(np.ascontiguousarray(part).view(np.uint8).data)
         self.space = f"repofold-static-{FORMAT}/{self.dimension}/unit-int8/{digest.hexdigest()[:8]}"
 
@@ -82,8 +89,8 @@ class StaticModel:
             return cls(
                 arrays["terms"],
                 arrays["table"],
-                arrays["query_weight"],
-                arrays["document_weight"],
+                arrays["query_weight"].astype(np.int64),
+                arrays["document_weight"].astype(np.int64),
             )
 
     def embed_chunks(self, terms: Terms) -> I8:
@@ -118,41 +125,51 @@ class StaticModel:
         """Unit vector of a query, [dimension]; zeros when it has no known term."""
         at, known = self._rows(query_terms(text).terms)
         numbers = at[known]
-        sums = self._query_weight[numbers] @ self._table[numbers].astype(np.int64)
+        sums = self.query_weight[numbers] @ self.table[numbers].astype(np.int64)
         unit: F32 = _unit(sums.astype(np.float64)[None, :])[0].astype(np.float32)
         return unit
 
     def _rows(self, hashes: U8) -> tuple[I64, npt.NDArray[np.bool_]]:
-        """The table row of each hash, and whether it has one."""
-        at = np.searchsorted(self._terms, hashes)
-        at[at == len(self._terms)] = 0
-        return at, self._terms[at] == hashes
+        """The table row of each hash, and whether it has one.
+
+        The leading bits say where to begin; a few steps along the sorted hashes remain.
+        """
+        at = self._first[hashes >> _LEADING_SHIFT]
+        behind = np.flatnonzero(self._bounded[at] < hashes)
+        while len(behind):
+            at[behind] += 1
+            behind = behind[self._bounded[at[behind]] < hashes[behind]]
+        return at, self._bounded[at] == hashes
 
     def _sums(self, sizes: npt.NDArray[np.uint32], hashes: U8, tf: U1) -> F64:
         """Weighted sums over runs of terms, [runs, dimension], exact whole numbers."""
         at, known = self._rows(hashes)
         numbers = at[known]
-        factors = (self._document_weight[numbers] * _LOG_TF[tf[known]] + _HALF) >> _FACTOR_SHIFT
-        counted = np.zeros(len(hashes) + 1, np.int64)
-        np.cumsum(known, out=counted[1:])
-        ends = counted[np.cumsum(sizes, dtype=np.int64)].tolist()
-        totals = np.zeros(len(factors) + 1, np.int64)
-        np.cumsum(np.abs(factors), out=totals[1:])
+        factors = (self.document_weight[numbers] * _LOG_TF[tf[known]] + _HALF) >> _FACTOR_SHIFT
+        edges = _offsets(known)[_offsets(sizes)]
+        starts, ends = edges[:-1], edges[1:]
+        sums = self._single_sums(starts.tolist(), ends.tolist(), numbers, factors)
+        bounds = _offsets(np.abs(factors))
+        inexact = (bounds[ends] - bounds[starts]) * SCALE >= _EXACT_SINGLE
+        exact: F64 = sums.astype(np.float64)
+        for run in np.flatnonzero(inexact).tolist():
+            own = slice(starts[run], ends[run])
+            rows = self.table[numbers[own]].astype(np.float64)
+            exact[run] = factors[own].astype(np.float64) @ rows
+        return exact
 
-        sums = np.zeros((len(sizes), self.dimension), np.float64)
-        single = factors.astype(np.float32)
-        start, batch_start, batch_end = 0, 0, 0
+    def _single_sums(self, starts: list[int], ends: list[int], numbers: I64, factors: I64) -> F32:
+        """The same in single precision; runs follow each other without gaps."""
+        sums = np.zeros((len(ends), self.dimension), np.float32)
+        weights = factors.astype(np.float32)
+        batch_start, batch_end = 0, 0
         rows = np.zeros((0, self.dimension), np.float32)
-        for run, end in enumerate(ends):
+        for run, (start, end) in enumerate(zip(starts, ends, strict=True)):
             if end > batch_end:
                 batch_start, batch_end = start, max(end, start + _BATCH_ELEMENTS)
-                rows = self._table[numbers[batch_start:batch_end]].astype(np.float32)
+                rows = self.table[numbers[batch_start:batch_end]].astype(np.float32)
             own = rows[start - batch_start : end - batch_start]
-            if (totals[end] - totals[start]) * SCALE < _EXACT_SINGLE:
-                sums[run] = np.dot(single[start:end], own)
-            else:
-                sums[run] = np.dot(factors[start:end].astype(np.float64), own.astype(np.float64))
-            start = end
+            np.dot(weights[start:end], own, out=sums[run])
         return sums
 
 
@@ -161,8 +178,18 @@ def _shipped() -> StaticModel:
     return StaticModel.read(DATA_FILE)
 
 
+def _offsets(values: npt.NDArray[np.bool_ | np.integer]) -> I64:
+    """Sums of all values before each position, and of all."""
+    offsets = np.zeros(len(values) + 1, np.int64)
+    np.cumsum(values, out=offsets[1:])
+    return offsets
+
+
 def _unit(sums: F64) -> F64:
     """Rows of whole numbers scaled to unit length; rows of zeros stay."""
-    whole = sums.astype(np.int64)
-    square = np.sum(whole * whole, axis=1, keepdims=True)  # whole numbers again, so exact
-    return sums / np.sqrt(np.maximum(square, 1).astype(np.float64))
+    largest = np.abs(sums).max(axis=1, keepdims=True, initial=1.0)
+    excess = np.maximum(np.frexp(largest)[1] - _SQUARE_BITS, 0)
+    whole = np.rint(np.ldexp(sums, -excess)).astype(np.int64)
+    square = np.sum(whole * whole, axis=1, keepdims=True)  # of whole numbers: exact in any order
+    unit: F64 = whole / np.sqrt(np.maximum(square, 1).astype(np.float64))
+    return unit

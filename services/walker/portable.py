@@ -1,7 +1,7 @@
 """What does the operating system say has changed, where there is no inotify?
 
-watchfiles (FSEvents on macOS, ReadDirectoryChangesW on Windows) watches the whole tree, ignored
-folders and all; what takes no part is dropped afterwards. It looks for events twenty times a
+watchfiles (FSEvents on macOS, kqueue on the BSDs) watches the whole tree, ignored folders and all;
+what takes no part is dropped afterwards. It looks for events twenty times a
 second even when there are none, which costs a thousandth of a core.
 """
 

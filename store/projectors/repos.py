@@ -80,6 +80,8 @@ class Repos:
                 counters=Counters(),
             )
             return
+        if event.index_generation > known.index_generation:
+            self._drop_index(known, event.index_generation, "registered")
         known.state = "registered"
         known.root, known.filters = event.root, event.filters
         known.display_name, known.aliases = event.display_name, event.aliases

@@ -21,6 +21,7 @@ from ops.node.lock import Holder
 from ops.node.state import State
 from ops.node.workers import command
 
+PLAIN = {"REPOFOLD_EMBED_PROVIDER": "none"}  # processes are the subject here, not vectors
 READY_S = 60.0
 END_S = 40.0
 
@@ -34,7 +35,7 @@ class Node:
         self.log = state.parent / f"{state.name}.log"
         self.process = subprocess.Popen(
             words,
-            env=environ,
+            env=environ | PLAIN,
             stdin=subprocess.PIPE if bound else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=self.log.open("ab"),
@@ -104,7 +105,13 @@ def repofold(*arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
     """Run another command to its end."""
     words, environ = command(arguments)
     return subprocess.run(
-        words, env=environ, capture_output=True, text=True, timeout=READY_S, check=False, **more
+        words,
+        env=environ | PLAIN,
+        capture_output=True,
+        text=True,
+        timeout=READY_S,
+        check=False,
+        **more,
     )
 
 

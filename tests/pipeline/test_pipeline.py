@@ -118,14 +118,14 @@ async def test_a_touched_file_keeps_its_record_and_is_settled_by_stat_from_then_
     path = tree / "shop" / "orders.py"
     with running.host.read() as snapshot:
         before = snapshot.file("demo", "shop/orders.py")
-    os.utime(path, ns=(1_700_000_000_000_000_000, 1_700_000_000_000_000_000))
+    os.utime(path, ns=(1_700_000_000_123_456_789, 1_700_000_000_123_456_789))
 
     await again(running, tree)
 
     await running.until(
         lambda s: (
             (row := s.file("demo", "shop/orders.py")) is not None
-            and row.mtime_ns == 1_700_000_000_000_000_000
+            and row.mtime_ns == 1_700_000_000_123_456_789
         )
     )
     with running.host.read() as snapshot:

@@ -112,10 +112,8 @@ def test_scores_and_ranks_are_the_same_to_the_last_bit_for_any_spread(
 ) -> None:
     numbered, live, segments = spread
     asked, paths = query_terms(query), [file.path for file in live]
-    fresh, spread_out = (
-        Corpus([SegmentView(blob, dead) for blob, dead in parts])
-        for parts in ([(build_segment(numbered), [])], segments)
-    )
+    fresh = Corpus([SegmentView(build_segment(numbered))])
+    spread_out = Corpus([SegmentView(blob, dead) for blob, dead in segments])
 
     once, again = score_corpus(asked, fresh), score_corpus(asked, spread_out)
 

@@ -268,3 +268,16 @@ def test_segments_hold_exactly_the_live_files(env: Env) -> None:
         assert held == rows
         assert len(views) <= 12
         assert keys.repo(facts.REPO)
+
+
+def test_registering_another_root_under_the_same_id_drops_what_was_indexed_of_the_old_one(env: Env) -> None:
+    folder = Folder(env)
+    folder.fold(facts.messages(facts.registered()), facts.messages(facts.recorded("a.py", "one", 10)), log_complete=False)
+
+    folder.fold(facts.messages(facts.registered(generation=2, root="/other"), start=2), [], log_complete=False)
+
+    assert live_paths(env) == []
+    with env.read() as txn:
+        repo = Snapshot(txn).repo(facts.REPO)
+        assert repo is not None
+        assert (repo.root, repo.counters.files) == ("/other", 0)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from ops.bench.retrieval import metrics
 from services.query.ranking.corpus import Corpus
 from services.query.ranking.dense import (
     DensePlane,
@@ -196,7 +197,7 @@ def test_evidence_moves_a_file_up_and_finds_files_on_its_own() -> None:
 
     found = rank("zebra", SHOP, evidence=[history]).top(10)
 
-    assert [(file.path, file.parts.keys()) for file in found] == [
+    assert [(file.path, set(file.parts)) for file in found] == [
         ("docs/password.md", {"history", "size"})
     ]
     assert paths(rank("password", SHOP).top(4))[0] != "docs/password.md"
@@ -226,7 +227,8 @@ def vectors(rows: int) -> np.ndarray:
 
 
 def unit(vector: np.ndarray) -> np.ndarray:
-    return (vector / np.linalg.norm(vector)).astype(np.float32)
+    scaled: np.ndarray = (vector / np.linalg.norm(vector)).astype(np.float32)
+    return scaled
 
 
 def test_a_scan_gives_the_cosine_of_every_row() -> None:
@@ -321,6 +323,19 @@ def test_meaning_decides_where_words_do_not() -> None:
     assert only.parts.keys() == {"dense_max", "dense_top3", "size"}
 
 
+def test_the_only_file_and_the_only_candidate_are_found_by_their_meaning() -> None:
+    axis = np.eye(DIMENSION, dtype=np.int8) * 127
+    corpus = corpus_of([VIEWS])
+    alone = DensePlane(corpus, VectorTable(DIMENSION).changed([(1, axis[:2].tobytes())]))
+    candidate = Pool(np.array([2], np.uint64), np.array([1]), np.array([0.7], np.float32))
+
+    assert paths(rank("zebra", [VIEWS], alone.score(axis[1] / np.float32(127))).top(5)) == [
+        "shop/views.py"
+    ]
+    (only,) = rank("zebra", SHOP, pooled_scores(corpus_of(SHOP), candidate)).top(5)
+    assert (only.path, only.chunk) == ("shop/views.py", 1)
+
+
 def test_a_pool_of_everything_ranks_like_the_exact_scan() -> None:
     query = unit(RANDOM.standard_normal(DIMENSION))
     chunks = {sequence: vectors(len(file.chunks)) for sequence, file in enumerate(SHOP, 1)}
@@ -407,3 +422,16 @@ def test_symbols_meant_come_exact_names_first_then_by_the_words_they_share() -> 
         symbol_hits(query_terms("the UserCreationForm should clean a form"), names, 1) == hits[:1]
     )
     assert symbol_hits(query_terms("zebra"), names) == []
+
+
+# ---------------------------------------------------------------- measuring
+
+
+def test_an_answer_is_measured_by_where_the_right_files_stand() -> None:
+    ranked = [f"{at}.py" for at in range(20)]
+
+    assert metrics(ranked, ["0.py"]) == (1.0, 1.0, 1.0, 1.0, 1.0)
+    assert metrics(ranked, ["3.py", "15.py"]) == pytest.approx(
+        ((1 / np.log2(5)) / (1 + 1 / np.log2(3)), 0.25, 0.5, 0.5, 1.0)
+    )
+    assert metrics([], ["0.py"]) == (0.0, 0.0, 0.0, 0.0, 0.0)

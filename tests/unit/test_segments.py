@@ -114,12 +114,13 @@ def test_more_than_65536_ordinals_widen_the_postings() -> None:
 
 def test_an_aligned_blob_is_read_in_place_and_any_other_all_the_same() -> None:
     blob = build_segment([FIRST, SECOND, THIRD])
-    room = np.zeros(len(blob) + 16, np.uint8)
+    buffer = bytearray(len(blob) + 16)
+    room = np.frombuffer(buffer, np.uint8)
     start = -room.ctypes.data % 8
-    room[start : start + len(blob)] = np.frombuffer(blob, np.uint8)
+    buffer[start : start + len(blob)] = blob
     shifted = memoryview(b"." + blob)[1:]
 
-    in_place = SegmentView(memoryview(room)[start : start + len(blob)])
+    in_place = SegmentView(memoryview(buffer)[start : start + len(blob)])
 
     assert np.shares_memory(in_place.arrays.body.terms, room)
     assert in_place.arrays.body.terms.flags.aligned

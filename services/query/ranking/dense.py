@@ -195,7 +195,7 @@ def pooled_scores(corpus: Corpus, pool: Pool) -> DenseScores:
     at = corpus.chunk_start[number] + pool.chunk
     known &= (pool.chunk >= 0) & (at < corpus.chunk_start[number + 1])
     score = np.maximum(pool.score[known], np.float32(0))
-    baseline = np.float32(score.min() if len(score) else 0)
+    baseline = np.float32(score.min() if len(score) > 1 else 0)
     chunk = np.full(corpus.chunk_count, baseline, np.float32)
     np.maximum.at(chunk, at[known], score)
     best, total = corpus.best_chunks(chunk)
@@ -214,7 +214,7 @@ def _passages_counted(corpus: Corpus) -> F4:
 
 def _baseline(values: F4) -> float:
     """Return the value at rank max(20, files / 4), the lowest when there are fewer files."""
-    if not len(values):
-        return 0.0
+    if len(values) < 2:
+        return 0.0  # a file that is alone is not unlike itself
     rank = min(len(values) - 1, max(_BASELINE_RANK, len(values) // _BASELINE_SHARE))
     return float(-np.partition(-values, rank)[rank])

@@ -132,8 +132,8 @@ def _repository(view: View, snapshot: Snapshot, repo_id: RepoId) -> RepositoryRe
             partitions=head.partitions,
         ),
         ann_can_serve=bool(totals.embedded),
-        breaker_open=view.host.retrieval.embedder.breaker_open,
-        breaker_probe_due_in=view.host.retrieval.embedder.probe_due_in,
+        breaker_open=view.host.retrieval.embedder.breaker.is_open,
+        breaker_probe_due_in=_probe_due_in(view),
         last_retrieval_path=None if last is None else last.path,
         last_query_at=None if last is None else time_text(last.at_ms),
         content_phase="Serving"
@@ -144,6 +144,11 @@ def _repository(view: View, snapshot: Snapshot, repo_id: RepoId) -> RepositoryRe
         content_reason=None,
         content_observed_at=time_text(row.last_ingested_ms),
     )
+
+
+def _probe_due_in(view: View) -> float | None:
+    breaker = view.host.retrieval.embedder.breaker
+    return round(breaker.probe_due_in_s, 1) if breaker.is_open else None
 
 
 def _unknown(repo_id: RepoId) -> RepositoryReadiness:

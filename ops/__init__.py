@@ -1,0 +1,1 @@
+"""How is it run and watched? May import everything."""

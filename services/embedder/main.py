@@ -1,0 +1,211 @@
+"""The embedder: makes vectors of file records.
+
+consumes  INDEX index.*.file.>             FileRecorded, FileRemoved (shared durable)
+produces  INDEX index.<repo>.vec.<path>    VectorsStored, only beside the record it was made from
+          INDEX index.=~.space             SpaceAgreed
+          PROGRESS progress.=~.embedder    WorkerState: up, down (the endpoint does not answer),
+                                           idle (another embedder fills another space)
+
+The file records themselves are the jobs. There is one copy of what is to be embedded, the newest
+record of a path replaces one that nobody has come to yet, and a record can never be without its job.
+With the provider `none` nothing is taken: records wait in the stream, lexical search goes on without
+vectors, and a provider chosen later starts where the last one stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from mode import Service
+
+from contracts import subjects
+from contracts.envelope import Envelope, encode, now_ms
+from contracts.errors import Fault, Superseded
+from contracts.events.index import FileRecorded, FileRemoved, VectorsStored
+from contracts.events.progress import WorkerState
+from contracts.subjects import DURABLES
+from services.embedder.agreement import Agreement
+from services.embedder.provider import I1, FileToEmbed, Provider
+from services.kernel import logs
+from services.kernel.bus import Bus
+from services.kernel.consumer import Consumer, Delivery, Outage, Outbox, Policy
+from services.kernel.settings import Settings
+from services.kernel.shell import Parts
+from store.cache import ContentCache
+
+Job = FileRecorded | FileRemoved
+log = logs.get(__name__)
+_SPEC = next(spec for spec in DURABLES if spec.name == "embedder")
+_RETRY_S = (0.5, 1.0, 2.0, 5.0, 15.0, 30.0)
+
+
+class Announcer:
+    """Says on PROGRESS how the embedder is, once for each change."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+        self._said = ("", "")
+
+    async def say(self, state: str, detail: str = "") -> None:
+        if (state, detail) == self._said:
+            return
+        self._said = (state, detail)
+        event = WorkerState(worker="embedder", state=state, detail=detail)
+        at = now_ms()
+        envelope = Envelope(id=f"embedder/{at}", at_ms=at, producer="embedder", event=event)
+        await self._bus.put(subjects.progress("", "embedder"), encode(envelope))
+
+
+class Embedding:
+    """Turns batches of file records into their vectors."""
+
+    def __init__(self, provider: Provider, announcer: Announcer) -> None:
+        self._provider = provider
+        self._announcer = announcer
+        self.yielded = False  # another embedder fills another space
+
+    async def handle(self, batch: Sequence[Delivery[Job]], out: Outbox) -> None:
+        wanted = [(delivery, file) for delivery in batch if (file := _file_of(delivery.event))]
+        try:
+            vectors = await self._provider.embed([file for _, file in wanted]) if wanted else ()
+        except Outage as outage:
+            await self._announcer.say("down", outage.message)
+            raise
+        if self.yielded:
+            raise Outage("another embedder fills another space")
+        if wanted:
+            await self._announcer.say("up", self._provider.space)
+        for (delivery, _), rows in zip(wanted, vectors, strict=True):
+            self._store(delivery, rows, out)
+
+    def _store(self, delivery: Delivery[Job], rows: I1, out: Outbox) -> None:
+        record = delivery.envelope
+        event = VectorsStored(
+            path=record.event.path,
+            file_sequence=delivery.sequence,
+            space=self._provider.space,
+            dimension=self._provider.dimension,
+            vectors=rows.tobytes(),
+        )
+        envelope = Envelope(
+            id=f"{record.id}/embedder",
+            repo=record.repo,
+            generation=record.generation,
+            at_ms=now_ms(),
+            producer="embedder",
+            cause=record.id,
+            correlation=record.correlation,
+            event=event,
+        )
+        out.append_beside(
+            subjects.file_vectors(record.repo, record.event.path),
+            encode(envelope),
+            beside=delivery.subject,
+            sequence=delivery.sequence,
+        )
+
+
+def _file_of(event: Job) -> FileToEmbed | None:
+    if not isinstance(event, FileRecorded) or event.extract is None or not event.extract.chunks:
+        return None
+    return FileToEmbed(event.path, event.extract)
+
+
+class Embedder(Service):
+    """Agrees with the others on the space, then embeds until it is stopped or must yield."""
+
+    def __init__(self, bus: Bus, provider: Provider, policy: Policy) -> None:
+        super().__init__()
+        self._bus, self._provider = bus, provider
+        self._announcer = Announcer(bus)
+        self._embedding = Embedding(provider, self._announcer)
+        self._consumer: Consumer[Job] = Consumer(
+            bus, _SPEC, Job, self._embedding.handle, policy=policy
+        )
+        self._task: asyncio.Task[None] | None = None
+        self._other_space: asyncio.Future[str] | None = None
+
+    async def on_start(self) -> None:
+        self._other_space = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._run(self._other_space))
+        self._task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("embedder_crashed", exc_info=error)
+            asyncio.get_running_loop().create_task(self.crash(error))
+
+    async def _run(self, other_space: asyncio.Future[str]) -> None:
+        def lost(space: str) -> None:
+            self._embedding.yielded = True
+            if not other_space.done():
+                other_space.set_result(space)
+
+        try:
+            await self._agree(lost)
+        except Superseded as fault:
+            await self._announcer.say("idle", fault.message)
+            return
+        await self.add_runtime_dependency(self._consumer)
+        await self._announcer.say("up", self._provider.space)
+        space = await other_space
+        log.warning("embedder_idle", other_space=space, own=self._provider.space)
+        await self._announcer.say("idle", f"another embedder fills {space}")
+        await self._consumer.stop()
+
+    async def _agree(self, lost: Callable[[str], None]) -> None:
+        """Know the space and have it agreed on, however long the endpoint or the broker take."""
+        pauses = iter(_RETRY_S)
+        while True:
+            try:
+                await self._provider.prepare()
+                agreement = Agreement(self._bus, _SPEC, self._provider.space)
+                await agreement.reach()
+                await agreement.watch(lost)
+                return
+            except Superseded:
+                raise
+            except Fault as fault:
+                if isinstance(fault, Outage):
+                    await self._announcer.say("down", fault.message)
+                log.info("embedder_waits", error=fault.message, hint=fault.hint)
+                await self.sleep(next(pauses, _RETRY_S[-1]))
+
+    async def on_stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+
+def provider_of(settings: Settings) -> Provider | None:
+    """The provider that the settings choose; None for none. Raises InvalidArgument otherwise."""
+    match settings.embed_provider:
+        case "none":
+            return None
+        case "http":
+            from services.embedder.remote import RemoteProvider
+            from services.source.embedding import endpoint_of
+
+            cache = ContentCache(settings.state / "cache" / "vectors", settings.cache_bytes)
+            endpoint = endpoint_of(settings, timeout_s=settings.embed_timeout_seconds, tries=3)
+            return RemoteProvider(endpoint, cache, batch=settings.embed_batch)
+        case _:
+            from services.embedder.static import StaticProvider
+            from services.source.static_model import StaticModel
+
+            return StaticProvider(StaticModel.load())
+
+
+async def assemble(settings: Settings, bus: Bus) -> Parts:
+    """The embedder's part of a worker process."""
+    provider = provider_of(settings)
+    if provider is None:
+        return Parts("embedder", bus, [])
+    # A request takes long: small batches let the vectors come steadily.
+    batch = 16 if settings.embed_provider == "http" else 64
+    policy = Policy(batch=batch, window=2 * batch, grace_s=settings.drain_seconds)
+
+    async def close() -> None:
+        provider.close()
+
+    return Parts("embedder", bus, [Embedder(bus, provider, policy)], on_stop=close)

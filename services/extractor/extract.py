@@ -1,0 +1,176 @@
+"""Read one file version: bytes and path in, extract out. Nothing here touches disk or network."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+from pathlib import PurePath
+
+import numpy as np
+
+from contracts.extract import (
+    EXTRACTOR_VERSION,
+    PROJECTION_CHARS,
+    Binding,
+    ChunkSpan,
+    Extract,
+    Import,
+    References,
+    Symbol,
+    Terms,
+    compressed,
+)
+from contracts.ids import RepoPath
+from services.extractor import chunks, languages, scan
+from services.extractor.bindings import read_bindings
+from services.extractor.grammar import Grammar, LimitReached
+from services.extractor.imports import read_imports
+from services.extractor.reader import Reader
+from services.extractor.references import read_references
+from services.extractor.table import Lines, Table, settle, symbols
+from services.source import tokens
+from services.source.languages import generated_reason, kind_of, language_of, minified_reason
+from services.source.terms import build_terms
+
+MAX_SYMBOLS = 20_000
+_DETAIL_CHARS = 300
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """What became of one file."""
+
+    language: str  # "" when unknown
+    kind: str  # code test doc config vendor example data
+    skipped: str = ""  # why there is no extract: generated, minified, extract_failed
+    skipped_detail: str = ""  # also: why an extract has no structure
+    extract: Extract | None = None
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """The structure of a file, as far as its language gives one."""
+
+    quality: str
+    table: Table
+    chunks: tuple[ChunkSpan, ...]
+    symbols: tuple[Symbol, ...] = ()
+    imports: tuple[Import, ...] = ()
+    references: References | None = None
+    bindings: tuple[Binding, ...] = ()
+
+
+def extract_file(path: RepoPath, data: bytes) -> Extraction:
+    """Read everything later stages need out of a file's bytes; never raises.
+
+    Generated and minified files are told apart by name and head and get no extract.
+    """
+    kind = kind_of(path)
+    language = language_of(path, data[:128])
+    reason = generated_reason(path, data) or minified_reason(path, data)
+    if reason:
+        return Extraction(language, kind, reason.partition(":")[0], reason)
+    detail = ""
+    lines = Lines(data)
+    try:
+        language, reading = _structured(path, language, data, lines)
+    except Exception as error:  # noqa: BLE001 - odd syntax must not cost the file its text
+        detail = f"structure not read: {_described(error)}"
+        reading = _scanned(path, "", data, lines, "partial")
+    try:
+        extract = _extract(path, data, lines, reading)
+    except Exception as error:  # noqa: BLE001 - one odd file must not stop a pass
+        return Extraction(language, kind, "extract_failed", _described(error))
+    return Extraction(language, kind, skipped_detail=detail, extract=extract)
+
+
+def _described(error: Exception) -> str:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{PurePath(frame.filename).name}:{frame.lineno}"
+    return f"{type(error).__name__} at {place}: {error}"[:_DETAIL_CHARS]
+
+
+def _extract(path: RepoPath, data: bytes, lines: Lines, reading: _Reading) -> Extract:
+    text = data.removeprefix(_BOM).decode(errors="replace")
+    return Extract(
+        extractor_version=EXTRACTOR_VERSION,
+        quality=reading.quality,
+        line_count=lines.count,
+        token_count=tokens.count(text),
+        text=compressed(text[:PROJECTION_CHARS].encode()),
+        symbols=reading.symbols,
+        imports=reading.imports,
+        references=reading.references,
+        bindings=reading.bindings,
+        chunks=reading.chunks,
+        terms=_terms(path, data, reading),
+    )
+
+
+def _structured(
+    path: RepoPath, language: str, data: bytes, lines: Lines
+) -> tuple[str, _Reading]:
+    """Return the language, which a header's words may change, and what its grammar gives."""
+    grammar = languages.grammar_for(path, language, data)
+    if grammar is None:
+        return language, _scanned(path, language, data, lines, "text")
+    try:
+        return grammar.language, _read(path, grammar, data, lines)
+    except LimitReached:
+        return grammar.language, _scanned(path, language, data, lines, "limit")
+
+
+def _read(path: RepoPath, grammar: Grammar, data: bytes, lines: Lines) -> _Reading:
+    root = grammar.parse(data).root_node
+    reader = Reader(grammar, path, data, root, grammar.captures(root), grammar.module(path))
+    grammar.declare(reader)
+    del reader.drafts[MAX_SYMBOLS:]
+    table = settle(reader.drafts, grammar)
+    uses = read_references(reader, table, lines)
+    return _Reading(
+        quality="partial" if root.has_error else "full",
+        chunks=chunks.cut(data, root if grammar.chunks_by_tree else None, lines),
+        table=table,
+        symbols=symbols(reader.module, table, lines),
+        imports=read_imports(reader, table, lines),
+        references=uses.references,
+        bindings=read_bindings(reader, table, lines, uses),
+    )
+
+
+def _scanned(path: RepoPath, language: str, data: bytes, lines: Lines, quality: str) -> _Reading:
+    table = settle(scan.outline(language, data))
+    return _Reading(
+        quality=quality,
+        chunks=chunks.cut(data, None, lines),
+        table=table,
+        symbols=symbols(scan.module_of(path), table, lines),
+    )
+
+
+def _terms(path: RepoPath, data: bytes, reading: _Reading) -> Terms:
+    texts = [
+        data[chunk.start_byte : chunk.end_byte].decode(errors="replace") for chunk in reading.chunks
+    ]
+    enclosing = [_enclosing_names(reading.table, chunk.start_byte) for chunk in reading.chunks]
+    names = [symbol.name for symbol in reading.symbols]
+    full_names = [symbol.fq_name for symbol in reading.symbols]
+    return build_terms(path, texts, enclosing, names, full_names, _used_names(reading.references))
+
+
+def _enclosing_names(table: Table, position: int) -> list[str]:
+    """Name the symbols around a byte, outermost first."""
+    names = []
+    scope = table.scope_at(position)
+    while scope >= 0:
+        names.append(table.drafts[scope].name)
+        scope = table.drafts[scope].parent
+    return names[::-1]
+
+
+def _used_names(references: References | None) -> list[str]:
+    if references is None:
+        return []
+    strings = references.strings
+    return [strings[number] for number in np.frombuffer(references.name, "<u4").tolist()]

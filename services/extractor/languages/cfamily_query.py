@@ -1,0 +1,67 @@
+"""Queries for C and C++."""
+
+from __future__ import annotations
+
+_COMMON = """
+(type_identifier) @type
+(field_expression argument: (_) @object)
+(argument_list (string_literal) @string)
+(argument_list (concatenated_string) @string)
+(argument_list (comment) @args.comment)
+(field_designator (field_identifier) @write)
+(function_declarator declarator: (identifier) @skip)
+(declaration declarator: (identifier) @local)
+(init_declarator declarator: (identifier) @local)
+(parameter_declaration declarator: (identifier) @local)
+(pointer_declarator declarator: (identifier) @local)
+(array_declarator declarator: (identifier) @local)
+(preproc_params (identifier) @local)
+(assignment_expression left: [(identifier) @write (field_expression field: (field_identifier) @write)])
+(update_expression argument: [(identifier) @write (field_expression field: (field_identifier) @write)])
+(comment) @comment
+(declaration) @declaration
+"""
+
+C_QUERY = (
+    """
+[(identifier) (type_identifier) (field_identifier)] @id
+(call_expression function: [(identifier) (field_expression)]
+                 arguments: (argument_list) @args.direct)
+"""
+    + _COMMON
+)
+
+CPP_QUERY = (
+    """
+[(identifier) (type_identifier) (field_identifier) (namespace_identifier)] @id
+(qualified_identifier scope: (_) @object)
+(call_expression function: [(identifier) (field_expression) (qualified_identifier)]
+                 arguments: (argument_list) @args.direct)
+(call_expression function: [
+    (template_function name: (_) @callee)
+    (qualified_identifier name: (template_function name: (_) @callee))
+    (qualified_identifier name: (qualified_identifier name: (template_function name: (_) @callee)))
+    (field_expression field: (template_method name: (_) @callee))]
+                 arguments: (argument_list) @args)
+(new_expression type: [
+  (type_identifier) @new
+  (template_type name: (_) @new)
+  (qualified_identifier name: [(type_identifier) @new (template_type name: (_) @new)])])
+(new_expression arguments: (argument_list) @new.args)
+(compound_statement (declaration
+  type: [(type_identifier) @construct (qualified_identifier name: (type_identifier) @construct)]
+  declarator: (init_declarator value: [(argument_list) (initializer_list)])))
+(throw_statement (call_expression function: [
+  (identifier) @raise (qualified_identifier name: (identifier) @raise)]))
+(optional_parameter_declaration declarator: (identifier) @local)
+(reference_declarator (identifier) @local)
+(variadic_declarator (identifier) @local)
+(for_range_loop declarator: (identifier) @local)
+(structured_binding_declarator (identifier) @local)
+(type_parameter_declaration (type_identifier) @local)
+(optional_type_parameter_declaration name: (type_identifier) @local)
+(field_initializer . (field_identifier) @write)
+(using_declaration) @skip.span
+"""
+    + _COMMON
+)

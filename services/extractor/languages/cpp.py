@@ -1,0 +1,2 @@
+"""cpp: being written.
+"""

@@ -1,0 +1,3 @@
+"""Kotlin."""
+
+from __future__ import annotations

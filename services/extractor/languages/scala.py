@@ -1,0 +1,3 @@
+"""Scala."""
+
+from __future__ import annotations

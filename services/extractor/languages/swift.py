@@ -1,0 +1,3 @@
+"""Swift."""
+
+from __future__ import annotations

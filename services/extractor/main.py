@@ -1,0 +1,172 @@
+"""The extractor: reads symbols, references, text and terms out of one file version.
+
+consumes  WORK work.extract.<repo>.<path>   ExtractJob (shared durable: add processes, gain throughput)
+produces  INDEX index.<repo>.file.<path>    FileRecorded, only over an older version of the path
+
+An extract is made once per (path, digest, extractor version); the cache beside the state directory
+answers the next time the same bytes turn up, in another branch, worktree or repository.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+import xxhash
+
+from contracts import subjects
+from contracts.envelope import Envelope, encode, now_ms
+from contracts.events.index import FileRecorded
+from contracts.events.jobs import AnyJob, ExtractJob
+from contracts.extract import EXTRACTOR_VERSION, Packed, pack
+from contracts.subjects import DURABLES
+from services.extractor.extract import extract_file
+from services.kernel import logs
+from services.kernel.bus import Bus
+from services.kernel.consumer import Consumer, Delivery, Outbox, Policy
+from services.kernel.journal import Journal
+from services.kernel.settings import Settings
+from services.kernel.shell import Parts
+from services.source.languages import kind_of, language_of
+from store.cache import ContentCache
+
+log = logs.get(__name__)
+_SPEC = next(spec for spec in DURABLES if spec.name == "extractor")
+
+
+class Cached(msgspec.Struct, frozen=True, array_like=True):
+    """What the cache holds: the part of a record that only bytes and path decide."""
+
+    language: str
+    kind: str
+    skipped: str
+    skipped_detail: str
+    extract: Packed | None
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Cached).decode
+
+
+class Extractor:
+    """Turns jobs into file records."""
+
+    def __init__(self, bus: Bus, cache: ContentCache) -> None:
+        self._bus = bus
+        self._cache = cache
+
+    async def handle(self, batch: Sequence[Delivery[AnyJob]], out: Outbox) -> None:
+        jobs = [delivery.event for delivery in batch]
+        records = await asyncio.to_thread(self._read_all, jobs)
+        for delivery, record in zip(batch, records, strict=True):
+            if record is not None:
+                self._record(delivery, record, out)
+
+    def _read_all(self, jobs: Sequence[AnyJob]) -> list[FileRecorded | None]:
+        keys = [
+            _cache_key(job) if isinstance(job, ExtractJob) and not job.skipped else b""
+            for job in jobs
+        ]
+        known = self._cache.get_many([key for key in keys if key])
+        fresh: list[tuple[bytes, bytes]] = []
+        records: list[FileRecorded | None] = []
+        for job, key in zip(jobs, keys, strict=True):
+            if not isinstance(job, ExtractJob):
+                records.append(None)
+                continue
+            if job.skipped:
+                content = Cached(
+                    language_of(job.path), kind_of(job.path), job.skipped, job.skipped_detail, None
+                )
+            elif key in known:
+                content = _decode(known[key])
+            else:
+                content = _read(job)
+                fresh.append((key, _encode(content)))
+            records.append(_recorded(job, content))
+        self._cache.put_many(fresh)
+        return records
+
+    def _record(self, delivery: Delivery[AnyJob], record: FileRecorded, out: Outbox) -> None:
+        envelope = delivery.envelope
+        job = envelope.event
+        if not isinstance(job, ExtractJob):
+            return
+        wrapped = Envelope(
+            id=f"{envelope.id}/extractor",
+            repo=envelope.repo,
+            generation=envelope.generation,
+            at_ms=now_ms(),
+            producer="extractor",
+            cause=envelope.id,
+            correlation=envelope.correlation,
+            event=record,
+        )
+        out.append_newer(
+            subjects.file_record(envelope.repo, job.path),
+            encode(wrapped),
+            version=job.version,
+            expected=job.expected_sequence,
+        )
+
+    async def parked(self, delivery: Delivery[AnyJob], error: Exception) -> None:
+        """Record a file that cannot be read out, so that it is listed and its pass can end."""
+        job = delivery.event
+        if not isinstance(job, ExtractJob):
+            return
+        content = Cached(
+            language_of(job.path), kind_of(job.path), "extract_failed", type(error).__name__, None
+        )
+        out = Outbox(self._bus)
+        self._record(delivery, _recorded(job, content), out)
+        await out.stored()
+
+
+def _read(job: ExtractJob) -> Cached:
+    found = extract_file(job.path, job.data)
+    packed = None if found.extract is None else pack(found.extract)
+    return Cached(found.language, found.kind, found.skipped, found.skipped_detail, packed)
+
+
+def _recorded(job: ExtractJob, content: Cached) -> FileRecorded:
+    return FileRecorded(
+        path=job.path,
+        version=job.version,
+        digest=job.digest,
+        size_bytes=job.size_bytes,
+        mtime_ns=job.mtime_ns,
+        anchor_ns=job.anchor_ns,
+        language=content.language,
+        kind=content.kind,
+        pass_id=job.pass_id,
+        skipped=content.skipped,
+        skipped_detail=content.skipped_detail,
+        extract=content.extract,
+    )
+
+
+def _cache_key(job: ExtractJob) -> bytes:
+    return xxhash.xxh128_digest(f"{EXTRACTOR_VERSION}\0{job.digest}\0{job.path}".encode())
+
+
+async def assemble(settings: Settings, bus: Bus) -> Parts:
+    """The extractor's part of a worker process."""
+    cache = ContentCache(settings.state / "cache" / "extracts", settings.cache_bytes)
+    extractor = Extractor(bus, cache)
+    policy = Policy(batch=32, window=96, window_bytes=2 << 20, grace_s=settings.drain_seconds)
+    journal = Journal(settings.state / "cache", "extractor")
+    consumer = Consumer(
+        bus,
+        _SPEC,
+        AnyJob,
+        extractor.handle,
+        policy=policy,
+        parked=extractor.parked,
+        journal=journal,
+    )
+
+    async def close() -> None:
+        cache.close()
+
+    return Parts("extractor", bus, [consumer], on_stop=close)

@@ -1,0 +1,103 @@
+"""The name tokens of one file: where they are, how each is used, whose member each is.
+
+Most files are small, so plain dictionaries built by C-level comprehensions beat arrays here.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+
+from services.extractor.reader import KIND_CODES, Reader
+from services.extractor.table import Table
+from tree_sitter import Node
+
+READ, WRITE, CALL, TYPE = (KIND_CODES[kind] for kind in ("read", "write", "call", "type"))
+# Later captures override earlier ones.
+_ROLES = tuple(
+    (capture, KIND_CODES[kind])
+    for capture, kind in (
+        ("type", "type"), ("target", "write"), ("write", "write"), ("callee", "call"),
+        ("new", "new"), ("base", "base"), ("decorator", "decorator"), ("raise", "raise"),
+    )
+)  # fmt: skip
+_NO_USES = ("skip", "local", "global")
+
+
+class Names:
+    """Name tokens by position."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.data = reader.data
+        self.ends: dict[int, int] = dict([node.byte_range for node in reader.nodes("id")])
+        self.starts = sorted(self.ends)
+
+    def before(self, positions: Iterable[int]) -> list[int]:
+        """Return the start of the last name before each position, -1 for none."""
+        starts = self.starts
+        return [
+            starts[at - 1] if at else -1
+            for at in [bisect_left(starts, position) for position in positions]
+        ]
+
+    def within(self, spans: Iterable[Node]) -> list[int]:
+        """Return the starts of the names inside any of the spans, each once."""
+        starts = self.starts
+        found: list[int] = []
+        covered = 0
+        for start, end in sorted([node.byte_range for node in spans]):
+            if end > covered:
+                found += starts[bisect_left(starts, start) : bisect_left(starts, end)]
+                covered = end
+        return found
+
+
+def kinds_of(reader: Reader, table: Table, names: Names, called: list[int]) -> dict[int, int]:
+    """Map the start of every name that is a use to its kind code.
+
+    `called` are the names that argument lists were found for.
+    """
+    kinds = dict.fromkeys(names.starts, READ)
+    captures = reader.captures
+    kinds.update(dict.fromkeys(called, CALL))
+    kinds.update(dict.fromkeys(reader.targets, WRITE))
+    for capture, code in _ROLES:
+        if capture in captures:
+            kinds.update(dict.fromkeys(reader.starts(capture), code))
+    if "type.span" in captures:
+        for start in names.within(captures["type.span"]):
+            if kinds[start] == READ:
+                kinds[start] = TYPE
+    discard = kinds.pop
+    if "skip.span" in captures:
+        for start in names.within(captures["skip.span"]):
+            discard(start, None)
+    for capture in _NO_USES:
+        for start in reader.starts(capture):
+            discard(start, None)
+    for start in reader.locals:
+        discard(start, None)
+    for draft in table.drafts:
+        discard(draft.name_start, None)
+    kinds.update(reader.roles)
+    if not kinds.keys() <= names.ends.keys():  # a captured token that is no name
+        kinds = {start: kind for start, kind in kinds.items() if start in names.ends}
+    return kinds
+
+
+def receivers_of(reader: Reader, names: Names) -> dict[int, tuple[int, int]]:
+    """Map the start of a name to the region of its receiver or qualifier.
+
+    Between an object's end and the member's name stand only separators, so that the member is the
+    next name after the object.
+    """
+    starts = names.starts
+    spans = [node.byte_range for node in reader.nodes("object")]
+    last = len(starts)
+    found = {
+        starts[at]: span
+        for at, span in zip([bisect_left(starts, span[1]) for span in spans], spans, strict=True)
+        if at < last
+    }
+    found.update(reader.receiver_spans)
+    return found
