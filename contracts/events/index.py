@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from contracts.extract import Packed
+from contracts.extract import Packed, Terms
 from contracts.ids import Digest, RepoPath
 
 
@@ -30,6 +30,7 @@ class FileRecorded(Struct, frozen=True, kw_only=True, tag="file.recorded"):
     )
     skipped_detail: str = ""
     extract: Packed | None = None
+    terms: Terms | None = None  # of the path alone, where there is no extract
 
 
 class FileRemoved(Struct, frozen=True, kw_only=True, tag="file.removed"):

@@ -29,8 +29,8 @@ class Screen(Protocol):
     def progress(self, data: bytes) -> None:
         """One PROGRESS message."""
 
-    def close(self) -> None:
-        """Leave the terminal as it was."""
+    def clear(self) -> None:
+        """Leave the terminal to others; what comes later is shown again."""
 
 
 def choose(*, verbose: bool, as_json: bool) -> Screen:
@@ -69,8 +69,8 @@ class Plain:
             self._shown[key] = (now, text)
             self.line(text)
 
-    def close(self) -> None:
-        """Nothing to restore."""
+    def clear(self) -> None:
+        """Nothing is in the way."""
 
 
 class JsonLines:
@@ -86,8 +86,8 @@ class JsonLines:
             msgspec.json.encode({"repo": envelope.repo, "at_ms": envelope.at_ms, **event}).decode()
         )
 
-    def close(self) -> None:
-        """Nothing to restore."""
+    def clear(self) -> None:
+        """Nothing is in the way."""
 
 
 class Bars:
@@ -178,7 +178,8 @@ class Bars:
             self._progress.stop()
             self._live = False
 
-    def close(self) -> None:
+    def clear(self) -> None:
         if self._refresh is not None:
             self._refresh.cancel()
+            self._refresh = None
         self._stop()

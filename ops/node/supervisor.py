@@ -113,9 +113,11 @@ class Node:
             self._child("broker", self._start_broker, signal.SIGINT, self._broker.last_words)
         if self._plan.http:
             # First: what it has to import takes the longest.
-            self._preload(workers.FOR_QUERY)
+            if process.FORKS:
+                workers.preload_query()
             self._worker(workers.QUERY, (workers.QUERY,))
-        self._preload(workers.FOR_PIPELINE)
+        if process.FORKS:
+            workers.preload_pipeline()
         self._worker("projector", ("projector",))
         self._worker("pipeline", _PIPELINE)
         for _ in range(processors() if self._cold else 1):
@@ -130,15 +132,13 @@ class Node:
             await bus.subscribe("progress.>", self._on_progress)
             await Onboarding(bus, self._settings.node).run(self._plan.roots)
             if self._plan.http:
-                self._announce(await self._serving)
+                url = await self._serving
+                self._screen.clear()
+                self._announce(url)
             self._fleet.nudge()
             await self._stop.wait()
         finally:
             await bus.stop()
-
-    def _preload(self, modules: Sequence[str]) -> None:
-        if process.FORKS:
-            workers.preload(*modules)
 
     def _start_broker(self) -> int:
         assert self._broker is not None
@@ -280,7 +280,7 @@ class Node:
     async def _stop_all(self, work: asyncio.Task[None]) -> None:
         """Stop the children, whoever feeds others first; what does not end in time is killed."""
         self._stop.set()
-        self._screen.close()
+        self._screen.clear()
         deadline = time.monotonic() + _STOP_S
         work.cancel()  # nothing new is started, and our own connection is closed in time
         await asyncio.wait([work], timeout=_STOP_S / 4)

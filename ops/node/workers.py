@@ -21,8 +21,6 @@ from services.kernel.settings import Settings, to_environment
 PIPELINE = ("walker", "reconciler", "extractor", "embedder", "ann", "memory", "projector")
 WORKERS = (*PIPELINE, "query")
 QUERY = "query"
-FOR_QUERY = ("numpy",)
-FOR_PIPELINE = ("services.kernel.shell", *(f"services.{name}.main" for name in PIPELINE))
 
 
 def check(names: Sequence[str]) -> None:
@@ -34,10 +32,23 @@ def check(names: Sequence[str]) -> None:
         )
 
 
-def preload(*modules: str) -> None:
-    """Import modules before forking workers that need them: once instead of once in each."""
-    for module in modules:
-        importlib.import_module(module)
+def preload_query() -> None:
+    """Import what the query service shares with the rest, before it is forked."""
+    importlib.import_module("numpy")
+    _settle()
+
+
+def preload_pipeline() -> None:
+    """Import what the other workers need before they are forked: once instead of once in each."""
+    from services.kernel import shell
+
+    for name in PIPELINE:
+        importlib.import_module(f"services.{name}.main")
+    shell.warm()
+    _settle()
+
+
+def _settle() -> None:
     gc.collect()
     gc.freeze()  # pages of objects that are never collected again stay shared with the children
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Query
     from tree_sitter_language_pack import SupportedLanguage
 
+LIMITS = {"doc": 2_500, "note": 1_000, "text": 600, "name": 350}  # pairs of one package
+NAME_SHARE = 0.35  # of the names are used: they are many and teach little
 MAX_BODY_BYTES = 2_000
 MIN_BODY_BYTES = 60
 MAX_QUERY_CHARS = 260
@@ -161,23 +163,26 @@ _EMPTY_TEXT = """
 _EMPTY_NAMES = frozenset(_EMPTY_TEXT.split())
 
 
-def mine(files: Iterable[Member], limits: dict[str, int], seed: int) -> list[Pair]:
+def mine(files: Iterable[Member], share: int, seed: int) -> list[Pair]:
     """Pairs of one package's own code, from its files in a fixed random order.
 
-    At most `limits[kind]` of each kind, and never two with the same query or the same piece of
-    code and kind, as trees with copies of a file would give.
+    At most `share` times `LIMITS` of each kind, and never two with the same query or the same
+    piece of code and kind, as trees with copies of a file would give.
     """
     own = [file for file in files if not _NOT_OWN.search(file.path)]
-    random.Random(seed).shuffle(own)  # noqa: S311 - repeatable sampling, nothing secret
-    found: dict[str, list[Pair]] = {kind: [] for kind in limits}
+    chance = random.Random(seed)  # noqa: S311 - repeatable sampling, nothing secret
+    chance.shuffle(own)
+    found: dict[str, list[Pair]] = {kind: [] for kind in LIMITS}
     seen: set[tuple[str, str]] = set()
     for file in own:
         for pair in mine_file(file):
             marks = {(pair.kind, pair.query), (pair.kind, pair.body)}
-            if not marks & seen and len(found[pair.kind]) < limits[pair.kind]:
+            full = len(found[pair.kind]) >= share * LIMITS[pair.kind]
+            skipped = pair.kind == "name" and chance.random() > NAME_SHARE
+            if not (full or skipped or marks & seen):
                 found[pair.kind].append(pair)
                 seen |= marks
-        if all(len(found[kind]) >= limit for kind, limit in limits.items()):
+        if all(len(found[kind]) >= share * limit for kind, limit in LIMITS.items()):
             break
     return [pair for pairs in found.values() for pair in pairs]
 
@@ -363,9 +368,9 @@ def _leading_comment(node: Node, grammar: Grammar) -> str:
 def clean(comment: str) -> str:
     """The prose of a comment without markers, markup and parameter lists; "" if it says little."""
     prose = _QUOTES.sub("", _MARKERS.sub("", comment).strip())
-    prose = _PLACEHOLDERS.sub(" ", prose)
     prose = _END_OF_PROSE.split("\n" + prose, maxsplit=1)[0]
     prose = _MARKUP.sub(lambda found: found[1] or found[2] or found[3] or " ", prose)
+    prose = _PLACEHOLDERS.sub(" ", prose)
     prose = re.sub(r"\s+", " ", prose).strip()[:MAX_QUERY_CHARS]
     if len(_WORDS.findall(prose)) < 4 or _BOILERPLATE.search(prose):
         return ""

@@ -33,6 +33,9 @@ class PackagePairs:
     document_weights: Floats  # log(1 + tf)
     homes: U8  # pairs with the same number speak of the same declaration
 
+    def __len__(self) -> int:
+        return len(self.homes)
+
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
@@ -102,7 +105,7 @@ def assemble(packages: Sequence[PackagePairs], size: int, min_frequency: int) ->
     query_offsets = offsets_of(np.diff(query_offsets)[kept])
     document_offsets = offsets_of(np.diff(document_offsets)[kept])
     queries, documents, weights = queries[in_query], documents[in_document], weights[in_document]
-    counts = [len(package.homes) for package in packages]
+    counts = [len(package) for package in packages]
     return Corpus(
         vocabulary=vocabulary,
         frequency=np.bincount(documents, minlength=len(vocabulary)),

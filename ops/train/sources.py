@@ -16,6 +16,8 @@ from msgspec import Struct
 
 SOURCES_FILE = Path(__file__).with_name("sources.json")
 
+REGISTRIES = ("pypi", "npm", "debian", "deb")
+
 # Subjects of the code-search and issue-resolution benchmarks in use, here and elsewhere.
 _EXCLUDED_TEXT = """
     pytest scrapy sphinx eslint svelte fastify rxjs bat fzf libgit2 mockito composer puma
@@ -43,11 +45,12 @@ _LICENCE_WORDS = _PERMISSIVE_NAMES | frozenset(_LICENCE_TEXT.split())
 class Source(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One pinned package."""
 
-    registry: str  # pypi, npm, debian (source packages) or deb (binary ones carrying source code)
+    registry: str  # one of REGISTRIES: debian has source packages, deb binary ones with source code
     name: str
     version: str = ""  # "" in a wish that was never locked
     licence: str = ""  # as the package's own metadata states it
     files: dict[str, str] = {}  # file name -> SHA-256, in hexadecimal
+    share: int = 1  # how many packages' worth of pairs it may give, for a language with few others
 
     @property
     def group(self) -> str:

@@ -179,21 +179,21 @@ class Embedder(Service):
 
 def provider_of(settings: Settings) -> Provider | None:
     """The provider that the settings choose; None for none. Raises InvalidArgument otherwise."""
+    if settings.embed_provider == "none":
+        return None
+    cache = ContentCache(settings.state / "cache" / "vectors", settings.cache_bytes)
     match settings.embed_provider:
-        case "none":
-            return None
         case "http":
             from services.embedder.remote import RemoteProvider
             from services.source.embedding import endpoint_of
 
-            cache = ContentCache(settings.state / "cache" / "vectors", settings.cache_bytes)
             endpoint = endpoint_of(settings, timeout_s=settings.embed_timeout_seconds, tries=3)
             return RemoteProvider(endpoint, cache, batch=settings.embed_batch)
         case _:
             from services.embedder.static import StaticProvider
             from services.source.static_model import StaticModel
 
-            return StaticProvider(StaticModel.load())
+            return StaticProvider(StaticModel.load(), cache)
 
 
 async def assemble(settings: Settings, bus: Bus) -> Parts:

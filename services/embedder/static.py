@@ -1,6 +1,7 @@
 """The embedded default: vectors out of a table of token vectors, without a server.
 
-There is no memo: to look a file up in one costs more than to embed it (see docs/benchmarks.md).
+It reads the terms that the extractor has counted. A file met before, in another branch, worktree or
+repository, is looked up by its terms: a twentieth of the price of embedding it.
 """
 
 from __future__ import annotations
@@ -8,16 +9,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+import numpy as np
+
+from contracts.errors import Poisoned
 from contracts.extract import Terms
 from services.embedder.provider import I1, FileToEmbed
 from services.source.static_model import StaticModel
+from store.cache import ContentCache, content_key
 
 
 class StaticProvider:
-    """Embeds from the terms that the extractor has counted already."""
+    """Embeds file by file; keeps what it made in `cache`."""
 
-    def __init__(self, model: StaticModel) -> None:
+    def __init__(self, model: StaticModel, cache: ContentCache) -> None:
         self._model = model
+        self._cache = cache
 
     @property
     def space(self) -> str:
@@ -31,10 +37,36 @@ class StaticProvider:
         return
 
     async def embed(self, files: Sequence[FileToEmbed]) -> Sequence[I1]:
-        terms: list[Terms] = [
-            file.extract.terms for file in files if file.extract.terms is not None
-        ]
-        return await asyncio.to_thread(self._model.embed_many, terms)
+        return await asyncio.to_thread(self._embed, files)
 
     def close(self) -> None:
-        return
+        self._cache.close()
+
+    def _embed(self, files: Sequence[FileToEmbed]) -> list[I1]:
+        terms = [_terms_of(file) for file in files]
+        keys = [self._key(each) for each in terms]
+        known = self._cache.get_many(keys)
+        fresh = [number for number, key in enumerate(keys) if key not in known]
+        made = self._model.embed_many([terms[number] for number in fresh])
+        rows = [
+            (keys[number], vectors.tobytes()) for number, vectors in zip(fresh, made, strict=True)
+        ]
+        self._cache.put_many(rows)
+        known |= rows
+        return [np.frombuffer(known[key], np.int8).reshape(-1, self.dimension) for key in keys]
+
+    def _key(self, terms: Terms) -> bytes:
+        return content_key(
+            self._model.space,
+            terms.chunk_offsets,
+            terms.chunk_hash,
+            terms.chunk_tf,
+            terms.context_offsets,
+            terms.context_hash,
+        )
+
+
+def _terms_of(file: FileToEmbed) -> Terms:
+    if file.extract.terms is None:
+        raise Poisoned(f"the record of {file.path} has chunks and no terms")
+    return file.extract.terms

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
+from tree_sitter import Node
+
 from services.extractor.names import Names
 from services.extractor.reader import Reader
-from tree_sitter import Node
 
 _MAX_ARGUMENTS = 32_767
 _List = tuple[int, int, int, int]  # start, end, number of arguments, start of the called name
@@ -63,7 +64,7 @@ def _token_lists(reader: Reader, names: Names) -> list[_List]:
     found = []
     for (start, end), name in zip(spans, names.before([s for s, _ in spans]), strict=True):
         between = data[names.ends[name] : start] if name >= 0 else b" "
-        if between == b"!" or (not between and data[start : start + 1] == b"("):
+        if between.rstrip() == b"!" or (not between and data[start : start + 1] == b"("):
             found.append((start, end, -1, name))
     return found
 

@@ -7,9 +7,10 @@ file without gaps, apart from blank ones, up to the first 400.
 
 from __future__ import annotations
 
+from tree_sitter import Node
+
 from contracts.extract import ChunkSpan
 from services.extractor.table import Lines
-from tree_sitter import Node
 
 CHUNK_BYTES = 1_500
 MAX_CHUNKS = 400
@@ -70,7 +71,7 @@ def _after_line(data: bytes, end: int, following: int) -> int:
 
 def _line_ends(data: bytes, start: int, stop: int) -> list[int]:
     """Cut a region at line ends, or anywhere when a line is too long."""
-    ends = []
+    ends: list[int] = []
     while stop - start > CHUNK_BYTES and len(ends) < MAX_CHUNKS:
         least = start + CHUNK_BYTES // 3
         line_end = data.rfind(b"\n", least, start + CHUNK_BYTES)

@@ -108,9 +108,7 @@ def _extract(path: RepoPath, data: bytes, lines: Lines, reading: _Reading) -> Ex
     )
 
 
-def _structured(
-    path: RepoPath, language: str, data: bytes, lines: Lines
-) -> tuple[str, _Reading]:
+def _structured(path: RepoPath, language: str, data: bytes, lines: Lines) -> tuple[str, _Reading]:
     """Return the language, which a header's words may change, and what its grammar gives."""
     grammar = languages.grammar_for(path, language, data)
     if grammar is None:

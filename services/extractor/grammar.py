@@ -94,15 +94,16 @@ class Grammar:
 
         view = memoryview(self.prepare(data))
         try:
-            return parser.parse(
-                lambda offset, _point: view[offset:], progress_callback=over_budget
-            )
+            return parser.parse(lambda offset, _point: view[offset:], progress_callback=over_budget)
         except ValueError:
             parser.reset()
             raise LimitReached from None
 
     def captures(self, root: Node) -> Captures:
-        """Run the query over a tree. (tree-sitter 0.26.1 crashes when given a progress callback.)"""
+        """Run the query over a tree.
+
+        It has no time limit of its own: tree-sitter 0.26.1 crashes when given a callback here.
+        """
         return QueryCursor(self.compiled, match_limit=_MATCH_LIMIT).captures(root)
 
     def _parser(self) -> Parser:

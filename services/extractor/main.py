@@ -29,6 +29,7 @@ from services.kernel.journal import Journal
 from services.kernel.settings import Settings
 from services.kernel.shell import Parts
 from services.source.languages import kind_of, language_of
+from services.source.terms import build_terms
 from store.cache import ContentCache
 
 log = logs.get(__name__)
@@ -143,6 +144,7 @@ def _recorded(job: ExtractJob, content: Cached) -> FileRecorded:
         skipped=content.skipped,
         skipped_detail=content.skipped_detail,
         extract=content.extract,
+        terms=build_terms(job.path, (), (), (), (), ()) if content.extract is None else None,
     )
 
 

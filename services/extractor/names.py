@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 from services.extractor.reader import KIND_CODES, Reader
 from services.extractor.table import Table
-from tree_sitter import Node
 
 READ, WRITE, CALL, TYPE = (KIND_CODES[kind] for kind in ("read", "write", "call", "type"))
 # Later captures override earlier ones.
@@ -30,6 +29,7 @@ class Names:
     def __init__(self, reader: Reader) -> None:
         self.data = reader.data
         self.ends: dict[int, int] = dict([node.byte_range for node in reader.nodes("id")])
+        self.ends.update(reader.extra_names)
         self.starts = sorted(self.ends)
 
     def before(self, positions: Iterable[int]) -> list[int]:
@@ -40,12 +40,12 @@ class Names:
             for at in [bisect_left(starts, position) for position in positions]
         ]
 
-    def within(self, spans: Iterable[Node]) -> list[int]:
+    def within(self, spans: Iterable[tuple[int, int]]) -> list[int]:
         """Return the starts of the names inside any of the spans, each once."""
         starts = self.starts
         found: list[int] = []
         covered = 0
-        for start, end in sorted([node.byte_range for node in spans]):
+        for start, end in sorted(spans):
             if end > covered:
                 found += starts[bisect_left(starts, start) : bisect_left(starts, end)]
                 covered = end
@@ -64,14 +64,20 @@ def kinds_of(reader: Reader, table: Table, names: Names, called: list[int]) -> d
     for capture, code in _ROLES:
         if capture in captures:
             kinds.update(dict.fromkeys(reader.starts(capture), code))
-    if "type.span" in captures:
-        for start in names.within(captures["type.span"]):
-            if kinds[start] == READ:
-                kinds[start] = TYPE
+    for start in names.within([*reader.spans("type.span"), *reader.type_spans]):
+        if kinds[start] == READ:
+            kinds[start] = TYPE
+    _discard_no_uses(reader, table, names, kinds)
+    kinds.update(reader.roles)
+    if not kinds.keys() <= names.ends.keys():  # a captured token that is no name
+        kinds = {start: kind for start, kind in kinds.items() if start in names.ends}
+    return kinds
+
+
+def _discard_no_uses(reader: Reader, table: Table, names: Names, kinds: dict[int, int]) -> None:
     discard = kinds.pop
-    if "skip.span" in captures:
-        for start in names.within(captures["skip.span"]):
-            discard(start, None)
+    for start in names.within(reader.spans("skip.span")):
+        discard(start, None)
     for capture in _NO_USES:
         for start in reader.starts(capture):
             discard(start, None)
@@ -79,10 +85,6 @@ def kinds_of(reader: Reader, table: Table, names: Names, called: list[int]) -> d
         discard(start, None)
     for draft in table.drafts:
         discard(draft.name_start, None)
-    kinds.update(reader.roles)
-    if not kinds.keys() <= names.ends.keys():  # a captured token that is no name
-        kinds = {start: kind for start, kind in kinds.items() if start in names.ends}
-    return kinds
 
 
 def receivers_of(reader: Reader, names: Names) -> dict[int, tuple[int, int]]:

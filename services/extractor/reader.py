@@ -31,9 +31,10 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
+from tree_sitter import Node
+
 from contracts.extract import REFERENCE_KINDS
 from services.extractor.grammar import Captures, Grammar
-from tree_sitter import Node
 
 DOC_CHARS = 600
 SIGNATURE_CHARS = 300
@@ -47,6 +48,8 @@ TYPE_KINDS = frozenset({"class", "interface", "struct", "enum", "trait", "record
 
 _SELF_PREFIXES = ("self.", "cls.", "this.")
 _INNER_ARGUMENTS = re.compile(r"\([^()]*\)")
+_INNER_BLOCK = re.compile(r"\s*\{[^{}]*\}")
+_LOOSE = re.compile(r" ?([^\w ]) ?")
 _SPACE = re.compile(r"\s+")
 _COMMENT_OPENING = re.compile(r"\s*(?:/\*[*!]*|//[/!]*|\*+/|\*|#+:?|--+|;+|<!--|%+)? ?")
 _COMMENT_CLOSING = re.compile(r"\s*(?:\*+/|-->)$")
@@ -125,6 +128,8 @@ class Reader:
     moved: dict[int, int] = field(default_factory=dict)  # called name -> name its arguments go to
     targets: list[int] = field(default_factory=list)  # name starts, as the capture `target`
     locals: list[int] = field(default_factory=list)  # name starts, as the capture `local`
+    extra_names: dict[int, int] = field(default_factory=dict)  # start -> end of further name tokens
+    type_spans: list[tuple[int, int]] = field(default_factory=list)  # as the capture `type.span`
     receiver_spans: dict[int, tuple[int, int]] = field(default_factory=dict)
     literal_spans: dict[int, tuple[int, int]] = field(default_factory=dict)  # heredocs, by `string`
     typed_parameters: set[int] = field(default_factory=set)  # starts of parameters in drafts
@@ -136,6 +141,9 @@ class Reader:
 
     def starts(self, capture: str) -> list[int]:
         return [node.start_byte for node in self.captures.get(capture, ())]
+
+    def spans(self, capture: str) -> list[tuple[int, int]]:
+        return [node.byte_range for node in self.captures.get(capture, ())]
 
     def text(self, node: Node) -> str:
         return self.data[node.start_byte : node.end_byte].decode(errors="replace")
@@ -214,13 +222,14 @@ class Reader:
 
 
 def short_expression(raw: bytes) -> str:
-    """Leave arguments out of an expression: `q.filter(a=f(b)).all` becomes `q.filter().all`."""
+    """Leave arguments and blocks out: `q.filter(a=f(b)).map { it }.all` is `q.filter().map{}.all`."""
     text = raw[-_EXPRESSION_BYTES:].decode(errors="replace")
     previous = ""
     while text != previous:
         previous = text
-        text = _INNER_ARGUMENTS.sub("\0", text)
-    text = _SPACE.sub("", text.replace("\0", "()"))
+        text = _INNER_BLOCK.sub("\1", _INNER_ARGUMENTS.sub("\0", text))
+    text = text.replace("\0", "()").replace("\1", "{}")
+    text = _LOOSE.sub(r"\1", _SPACE.sub(" ", text))
     return text if len(text) <= EXPRESSION_CHARS else "..." + text[-EXPRESSION_CHARS:]
 
 

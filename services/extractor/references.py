@@ -117,7 +117,7 @@ class _Receivers(dict[bytes, int]):
         self._numbers = numbers
 
     def __missing__(self, raw: bytes) -> int:
-        plain = b"(" not in raw and b"\n" not in raw and len(raw) < EXPRESSION_CHARS
+        plain = len(raw) < EXPRESSION_CHARS and not any(mark in raw for mark in (b"(", b"{", b"\n"))
         number = self[raw] = self._numbers[raw if plain else short_expression(raw).encode()]
         return number
 

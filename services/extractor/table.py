@@ -97,11 +97,11 @@ def _inside(draft: Draft, other: Draft) -> bool:
 
 def _without_repeats(drafts: list[Draft]) -> list[Draft]:
     """Drop later assignments of a name already declared, and number what stays."""
-    seen: set[tuple[int, str]] = set()
+    seen: set[tuple[int, str, str]] = set()
     kept: list[Draft] = []
     for draft in drafts:
         if draft.kind in _ONCE:
-            key = (id(draft.member_of), draft.name)
+            key = (id(draft.member_of), draft.prefix, draft.name)
             if key in seen:
                 continue
             seen.add(key)

@@ -37,7 +37,7 @@ starlark: build build.bazel workspace tiltfile | just: justfile | go-mod: go.mod
 text: license copying notice authors readme changelog | bash: .bashrc .bash_profile .profile
 ini: .gitconfig .npmrc .flake8 .env | gitignore: .gitignore .dockerignore .npmignore
 """
-_SHEBANG = re.compile(rb"#![^\n]*?[/ ](python|node|ruby|php|perl|lua|bash|zsh|ksh|dash|sh|deno)\b")
+_SHEBANG = re.compile(rb"#![^\n]*?[/ ](python|node|ruby|php|perl|lua|bash|zsh|ksh|dash|sh|deno)[\d.]*(?:\s|$)")
 _SHEBANG_LANGUAGES = {"node": "javascript", "deno": "typescript", "zsh": "bash", "ksh": "bash"} | {
     "dash": "bash",
     "sh": "bash",
@@ -62,23 +62,80 @@ _TEST_NAME = re.compile(
 )
 _TEST_TYPE_NAME = re.compile(r"[a-z0-9](?:Tests?|TestCase|Spec|IT)$")
 _TEST_FOLDERS = frozenset(
-    "tests __tests__ __mocks__ testdata test-data test_data fixtures e2e androidtest commontest "
-    "integration_tests integration_test integration-tests unittests unit_tests".split()
+    [
+        "tests",
+        "__tests__",
+        "__mocks__",
+        "testdata",
+        "test-data",
+        "test_data",
+        "fixtures",
+        "e2e",
+        "androidtest",
+        "commontest",
+        "integration_tests",
+        "integration_test",
+        "integration-tests",
+        "unittests",
+        "unit_tests",
+    ]
 )
 _SPEC_LANGUAGES = frozenset({"ruby", "javascript", "typescript", "php", "lua", "vue", "svelte"})
 _DOC_FOLDERS = frozenset({"doc", "docs", "documentation", "website", "man"})
 _VENDOR_FOLDERS = frozenset(
-    "vendor vendors vendored _vendor third_party third-party thirdparty node_modules "
-    "bower_components site-packages external externals".split()
+    [
+        "vendor",
+        "vendors",
+        "vendored",
+        "_vendor",
+        "third_party",
+        "third-party",
+        "thirdparty",
+        "node_modules",
+        "bower_components",
+        "site-packages",
+        "external",
+        "externals",
+    ]
 )
 _BUILT_FOLDERS = frozenset({"dist", "deps", "extern"})
 _EXAMPLE_FOLDERS = frozenset(
-    "example examples sample samples demo demos playground playgrounds tutorial tutorials "
-    "benchmark benchmarks bench benches fuzz fuzzing fuzzers snippets".split()
+    [
+        "example",
+        "examples",
+        "sample",
+        "samples",
+        "demo",
+        "demos",
+        "playground",
+        "playgrounds",
+        "tutorial",
+        "tutorials",
+        "benchmark",
+        "benchmarks",
+        "bench",
+        "benches",
+        "fuzz",
+        "fuzzing",
+        "fuzzers",
+        "snippets",
+    ]
 )
 _TEMPLATE_FOLDERS = frozenset({"templates", "template", "views", "layouts", "partials"})
 _DATA_FOLDERS = frozenset(
-    "data fixtures locale locales i18n l10n translations lang langs snapshots __snapshots__".split()
+    [
+        "data",
+        "fixtures",
+        "locale",
+        "locales",
+        "i18n",
+        "l10n",
+        "translations",
+        "lang",
+        "langs",
+        "snapshots",
+        "__snapshots__",
+    ]
 )
 _REQUIREMENTS = re.compile(r"requirements[^/]*\.txt$")
 _DOC_TOOLING = frozenset({"conf.py", "docutils.conf", "mkdocs.yml", "docusaurus.config.js"})
@@ -135,6 +192,11 @@ def kind_of(path: str) -> str:
         return "vendor"
     if folder_set & _EXAMPLE_FOLDERS:
         return "example"
+    return _material(place, folder_set)
+
+
+def _material(place: _Place, folder_set: frozenset[str]) -> str:
+    """Tell code, configuration and data apart by language."""
     if folder_set & _DOC_FOLDERS and (place.name in _DOC_TOOLING or place.language in _STYLE):
         return "config"
     if place.is_program or (place.language == "html" and folder_set & _TEMPLATE_FOLDERS):

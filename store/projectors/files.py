@@ -130,8 +130,7 @@ class _RepoBatch:
                     self._txn.delete("symbols", keys.name(self._key, name, old.sequence))
         for table in ("paths", "bodies", "texts", "vectors"):
             self._txn.delete(table, key)
-        if old.quality:
-            self._gone.append(old.sequence)
+        self._gone.append(old.sequence)
         self._change(sequence, "-", old.sequence)
 
     def _add(self, sequence: int, event: FileRecorded, at_ms: int) -> FileRow:
@@ -144,8 +143,9 @@ class _RepoBatch:
             self._rows["symbols"].extend(
                 (keys.name(self._key, name, sequence), b"") for name in set(extract.fq_names)
             )
-            if extract.terms is not None:
-                self._segment.append(SegmentFile(sequence, event.kind, extract.terms))
+        terms = event.terms if extract is None else extract.terms
+        if terms is not None:
+            self._segment.append(SegmentFile(sequence, event.kind, terms))
         return FileRow(
             path=event.path,
             sequence=sequence,

@@ -8,10 +8,12 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPException
 from pathlib import Path
 
 import psutil
 
+from contracts.errors import Fault
 from ops.bench.client import ToolClient
 from ops.bench.node import Node
 from ops.node.workers import command
@@ -64,9 +66,14 @@ def kill_everything(node: Node) -> None:
 def wait_folded(node: Node, files: int) -> None:
     """Wait until at least so many files are on record."""
     end = time.monotonic() + PATIENCE_S
+    status: dict[str, object] = {}
     while time.monotonic() < end:
-        status = node.client.call("repocontext_index_status", repoId=node.repo_id)
-        if status["filesContentProjected"] >= files:
+        try:
+            status = node.client.call("repocontext_index_status", repoId=node.repo_id)
+        except (OSError, HTTPException, Fault):  # the query service may be the one that was killed
+            time.sleep(0.05)
+            continue
+        if int(str(status["filesContentProjected"])) >= files:
             return
         time.sleep(0.02)
     raise AssertionError(f"{files} files were never recorded: {status}")

@@ -23,7 +23,7 @@ SEAMS = {  # third party -> the only modules that may import it
     "lmdb": {"store/env.py", "store/cache.py"},
     "faiss": {"store/ann"},
     "faust": {"services/kernel/shell.py"},
-    "mcp": {"services/query/mcp.py", "services/query/http.py", "services/query/stdio.py", "services/query/main.py"},
+    "mcp": {"services/query/mcp.py", "services/query/http.py", "services/query/stdio.py", "services/query/main.py", "services/query/gates.py"},
     "tree_sitter": {"services/extractor/", "ops/train/"},
 }
 

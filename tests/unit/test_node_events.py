@@ -123,13 +123,16 @@ async def test_a_terminal_gets_bars_and_a_line_for_each_stage_that_is_done(
     bars = screen.choose(verbose=False, as_json=False)
     bars.progress(wrapped(StageProgress(pass_id="p", stage="extract", done=10, total=2000)))
     bars.line("a log line")
+    bars.clear()  # somebody else writes a line, then the bars go on
+    bars.progress(wrapped(StageProgress(pass_id="p", stage="extract", done=20, total=2000)))
     bars.progress(wrapped(StageProgress(pass_id="p", stage="fold", done=1, total=2)))
     bars.progress(wrapped(StageProgress(pass_id="p", stage="extract", done=2000, total=2000)))
-    bars.close()
+    bars.clear()
 
     text = shown.getvalue()
     assert "reading" in text
     assert "10/2000" in text
+    assert "20/2000" in text
     assert "a log line" in text
     assert "demo: reading done, 2,000 in" in text
     assert "\x1b[?25h" in text  # the cursor is back

@@ -18,12 +18,11 @@ _MODULES = {
     "csharp": ("csharp", "CSHARP"),
     "go": ("go", "GO"),
     "rust": ("rust", "RUST"),
-    "c": ("cfamily", "C"),
-    "cpp": ("cfamily", "CPP"),
+    "c": ("c", "C"),
+    "cpp": ("cpp", "CPP"),
+    "kotlin": ("kotlin", "KOTLIN"),
+    "php": ("php", "PHP"),
     "ruby": ("ruby", "RUBY"),
-    "php": ("php", "PHP"),
-    "php": ("php", "PHP"),
-    "ruby": ("ruby_lang", "RUBY"),
 }
 
 
@@ -37,7 +36,7 @@ def grammar_for(path: str, language: str, data: bytes) -> Grammar | None:
 
 
 def _looks_like_cpp(data: bytes) -> bool:
-    from services.extractor.languages.cfamily import looks_like_cpp
+    from services.extractor.languages.cpp import looks_like_cpp
 
     return looks_like_cpp(data)
 

@@ -1,2 +1,79 @@
-"""cpp: being written.
-"""
+"""C++. Full names follow namespaces and classes, wherever a member is defined."""
+
+from __future__ import annotations
+
+import re
+
+from tree_sitter import Node
+
+from services.extractor.grammar import Grammar
+from services.extractor.languages import c
+from services.extractor.languages.c_prepare import readable_cpp
+from services.extractor.languages.c_query import CPP_QUERY
+from services.extractor.languages.c_values import usings
+from services.extractor.reader import TYPE_KINDS, Draft, Reader
+
+_NOISE = (
+    b"auto std defined __VA_ARGS__ static_cast dynamic_cast const_cast reinterpret_cast typeid "
+    b"noexcept decltype default delete"
+)
+_RAW = re.compile(rb'[uUL8]*R"([^(\s]*)\((.*?)(?:\)\1"|$)', re.DOTALL)
+_CPP_WORDS = re.compile(
+    rb"^[ \t]*(?:class\s+\w|namespace\s+\w|namespace\s*\{|template\s*<|using\s+\w"
+    rb"|public:|private:|protected:|enum\s+class)|\bstd::|\bconstexpr\b|\bnullptr\b",
+    re.MULTILINE,
+)
+_HEAD_BYTES = 65_536
+
+
+def looks_like_cpp(data: bytes) -> bool:
+    """Tell a C++ header named `.h` from a C one by its words."""
+    return _CPP_WORDS.search(data, 0, _HEAD_BYTES) is not None
+
+
+def literal(raw: bytes) -> str | None:
+    """Return the text of a string, raw string or adjacent strings."""
+    found = _RAW.match(raw)
+    return found[2].decode(errors="replace") if found else c.literal(raw)
+
+
+def declare(reader: Reader) -> None:
+    for node in reader.nodes("nested"):
+        _nested(reader, node)
+    c.declare(reader)
+    usings(reader)
+
+
+def _nested(reader: Reader, node: Node) -> None:
+    """Make `a::b` the receiver of c in `a::b::c`."""
+    if node.parent is not None and node.parent.type == "qualified_identifier":
+        return
+    inner: Node | None = node
+    end = node.start_byte
+    while inner is not None and inner.type == "qualified_identifier":
+        scope = inner.child_by_field_name("scope")
+        end = end if scope is None else scope.end_byte
+        inner = inner.child_by_field_name("name")
+    if inner is not None and end > node.start_byte:
+        reader.receiver_spans[inner.start_byte] = (node.start_byte, end)
+
+
+def settle(draft: Draft, parent: Draft | None) -> None:
+    """A method named like its class constructs it."""
+    if draft.kind == "method":
+        owner = parent.name if parent is not None and parent.kind in TYPE_KINDS else draft.owner
+        if draft.name == owner:
+            draft.kind = "constructor"
+
+
+CPP = Grammar(
+    language="cpp",
+    bundle="cpp",
+    query=CPP_QUERY,
+    declare=declare,
+    literal=literal,
+    settle=settle,
+    prepare=readable_cpp,
+    noise=frozenset(_NOISE.split()),
+    self_name="this",
+)

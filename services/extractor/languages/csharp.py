@@ -3,99 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+
+from tree_sitter import Node
 
 from services.extractor.grammar import Grammar
 from services.extractor.languages import shape
+from services.extractor.languages.csharp_query import QUERY
+from services.extractor.languages.nodes import parts
 from services.extractor.reader import Draft, ImportDraft, Reader
-from tree_sitter import Node
-
-QUERY = """
-(identifier) @id
-(member_access_expression expression: _ @object)
-(conditional_access_expression condition: (_) @object)
-(qualified_name qualifier: (_) @object)
-(invocation_expression function: [(identifier) (member_access_expression name: (identifier))
-                                  (conditional_access_expression (member_binding_expression name: (identifier)))]
-                       arguments: (argument_list) @args.direct)
-(invocation_expression function: [(generic_name (identifier) @callee)
-                                  (member_access_expression name: (generic_name (identifier) @callee))]
-                       arguments: (argument_list) @args)
-(object_creation_expression
-  type: [(identifier) @new (generic_name (identifier) @new) (qualified_name name: (identifier) @new)
-         (qualified_name name: (generic_name (identifier) @new))]
-  arguments: (argument_list) @new.args)
-(object_creation_expression
-  type: [(identifier) @new (generic_name (identifier) @new)] !arguments)
-(argument (string_literal) @string)
-(argument (verbatim_string_literal) @string)
-(argument (raw_string_literal) @string)
-(argument name: (identifier) @skip)
-(throw_statement (object_creation_expression
-  type: [(identifier) @raise (qualified_name name: (identifier) @raise)]))
-(throw_expression (object_creation_expression
-  type: [(identifier) @raise (qualified_name name: (identifier) @raise)]))
-(attribute name: [(identifier) @decorator (qualified_name name: (identifier) @decorator)])
-(attribute name: [(identifier) (qualified_name)] (attribute_argument_list) @args.direct)
-(attribute_argument (string_literal) @string)
-
-(type_argument_list) @type.span
-(type_parameter_constraint type: (_) @type.span)
-(parameter type: (_) @type.span)
-(variable_declaration type: (_) @type.span)
-(property_declaration type: (_) @type.span)
-(indexer_declaration type: (_) @type.span)
-(event_declaration type: (_) @type.span)
-(method_declaration returns: (_) @type.span)
-(local_function_statement type: (_) @type.span)
-(delegate_declaration type: (_) @type.span)
-(operator_declaration type: (_) @type.span)
-(conversion_operator_declaration type: (_) @type.span)
-(cast_expression type: (_) @type.span)
-(as_expression right: (_) @type.span)
-(is_expression right: (_) @type.span)
-(typeof_expression type: (_) @type.span)
-(declaration_pattern type: (_) @type.span)
-(recursive_pattern type: (_) @type.span)
-(catch_declaration type: (_) @type.span)
-(foreach_statement type: (_) @type.span)
-(array_creation_expression type: (_) @type.span)
-(declaration_expression type: (_) @type.span)
-(default_expression type: (_) @type.span)
-
-(parameter name: (identifier) @local)
-(parameter_list name: (identifier) @local)
-(implicit_parameter) @id @local
-(variable_declarator name: (identifier) @local)
-(tuple_pattern name: (identifier) @local)
-(foreach_statement left: (identifier) @local)
-(catch_declaration name: (identifier) @local)
-(declaration_pattern name: (identifier) @local)
-(declaration_expression name: (identifier) @local)
-(var_pattern name: (identifier) @local)
-(recursive_pattern name: (identifier) @local)
-(type_parameter name: (identifier) @local)
-(type_parameter_constraints_clause . (identifier) @skip)
-(labeled_statement . (identifier) @skip)
-(assignment_expression left: (identifier) @write)
-(assignment_expression left: (member_access_expression name: (identifier) @write))
-(postfix_unary_expression (identifier) @write)
-(prefix_unary_expression ["++" "--"] (identifier) @write)
-
-(comment) @comment
-[(class_declaration) (interface_declaration) (enum_declaration) (struct_declaration)
- (record_declaration)] @type_declaration
-[(method_declaration) (constructor_declaration) (destructor_declaration) (delegate_declaration)
- (operator_declaration) (conversion_operator_declaration) (local_function_statement)] @callable
-[(property_declaration) (event_declaration) (indexer_declaration)] @property
-[(field_declaration) (event_field_declaration)] @field
-(enum_member_declaration) @enum_member
-(local_declaration_statement) @variable
-(using_statement (variable_declaration)) @using_variable
-(assignment_expression) @assignment
-(namespace_declaration) @namespace
-(file_scoped_namespace_declaration) @file_namespace @skip.span
-(using_directive) @import @skip.span
-"""
 
 _NAMES = frozenset({"identifier"})
 _KINDS = {
@@ -117,37 +33,37 @@ def literal(raw: bytes) -> str | None:
 
 
 def declare(reader: Reader) -> None:
+    initialised = set(reader.starts("initialised"))
+    for node in reader.nodes("assignment"):
+        if node.start_byte not in initialised:  # else a property of an object just made
+            _assignment(reader, node)
     for node in reader.nodes("file_namespace"):
         reader.module = reader.field_text(node, "name")
-    for node in reader.nodes("namespace"):
-        name = node.child_by_field_name("name")
-        if name is not None:
-            draft = shape.begin(reader, "namespace", name, node, node.child_by_field_name("body"))
-            reader.locals += _identifier_starts(name)
-            reader.add(draft)
-    for node in reader.nodes("type_declaration"):
-        _type(reader, node)
-    for node in reader.nodes("callable"):
-        _callable(reader, node)
-    for node in reader.nodes("property"):
-        _property(reader, node)
-    for node in reader.nodes("field"):
-        _fields(reader, node)
-    for node in reader.nodes("enum_member"):
-        name = node.child_by_field_name("name")
-        if name is not None:
-            draft = shape.begin(reader, "constant", name, node)
-            draft.visibility = "public"
-            reader.add(draft)
-    for capture in ("variable", "using_variable"):
+    for capture, read in _READERS:
         for node in reader.nodes(capture):
-            _locals(reader, node)
-    for node in reader.nodes("assignment"):
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        if left is not None and right is not None:
-            _bind_value(reader, left, right)
-    for node in reader.nodes("import"):
-        _import(reader, node)
+            read(reader, node)
+
+
+def _namespace(reader: Reader, node: Node) -> None:
+    name = node.child_by_field_name("name")
+    if name is not None:
+        draft = shape.begin(reader, "namespace", name, node, node.child_by_field_name("body"))
+        reader.locals += _identifier_starts(name)
+        reader.add(draft)
+
+
+def _enum_member(reader: Reader, node: Node) -> None:
+    name = node.child_by_field_name("name")
+    if name is not None:
+        draft = shape.begin(reader, "constant", name, node)
+        draft.visibility = "public"
+        reader.add(draft)
+
+
+def _assignment(reader: Reader, node: Node) -> None:
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if left is not None and right is not None:
+        _bind_value(reader, left, right)
 
 
 def _identifier_starts(node: Node) -> list[int]:
@@ -269,18 +185,18 @@ def _property(reader: Reader, node: Node) -> None:
 
 
 def _fields(reader: Reader, node: Node) -> None:
-    for declaration in node.named_children:
-        if declaration.type != "variable_declaration":
-            continue
+    for declaration in parts(node, "variable_declaration"):
         declared = reader.type_text(declaration.child_by_field_name("type"))
-        for declarator in declaration.named_children:
+        declarators = parts(declaration, "variable_declarator")
+        for at, declarator in enumerate(declarators):
             name = declarator.child_by_field_name("name")
-            if declarator.type != "variable_declarator" or name is None:
+            if name is None:
                 continue
             draft = _begin(reader, "field", node, name, None)
             draft.returns = declared
             if "const" in draft.modifiers:
                 draft.kind = "constant"
+            shape.share(draft, declarators, at)
             reader.add(draft)
 
 
@@ -340,6 +256,18 @@ def _import(reader: Reader, node: Node) -> None:
         draft = ImportDraft(module, "*", "", node.start_byte, "using")
     reader.imports.append(draft)
 
+
+_READERS: tuple[tuple[str, Callable[[Reader, Node], None]], ...] = (
+    ("namespace", _namespace),
+    ("type_declaration", _type),
+    ("callable", _callable),
+    ("property", _property),
+    ("field", _fields),
+    ("enum_member", _enum_member),
+    ("variable", _locals),
+    ("using_variable", _locals),
+    ("import", _import),
+)
 
 CSHARP = Grammar(
     language="csharp",

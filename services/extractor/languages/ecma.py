@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from tree_sitter import Node
+
 from services.extractor.grammar import Grammar
 from services.extractor.languages import ecma_members as members
 from services.extractor.languages.ecma_bindings import bind_target, read_bindings
-from services.extractor.languages.ecma_imports import read_imports, required_module
+from services.extractor.languages.ecma_imports import (
+    commonjs_exports,
+    read_imports,
+    required_module,
+)
 from services.extractor.languages.ecma_query import JAVASCRIPT_QUERY, TSX_QUERY, TYPESCRIPT_QUERY
 from services.extractor.languages.ecma_shape import FUNCTION_VALUES, Outer, outer_nodes
 from services.extractor.reader import Draft, Reader
-from tree_sitter import Node
 
 _CLASS_VALUES = frozenset({"class", "class_expression"})
 _NAMESPACES = frozenset({"internal_module", "module"})
@@ -155,6 +160,8 @@ def _assignments(reader: Reader) -> None:
         if left.type != "member_expression":
             continue
         text = reader.text(left)
+        if text == "module.exports":
+            commonjs_exports(reader, value)
         is_export = text.startswith(("exports.", "module.exports"))
         name = left.child_by_field_name("property")
         if name is None or name.type != "property_identifier" or text.startswith("this."):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from tree_sitter import Node
+
+from services.extractor.languages.ecma_imports import required_module
 from services.extractor.languages.ecma_members import annotation
 from services.extractor.languages.nodes import first
 from services.extractor.reader import Reader
-from tree_sitter import Node
 
 
 def read_bindings(reader: Reader) -> None:
@@ -14,11 +16,14 @@ def read_bindings(reader: Reader) -> None:
             name = node.child_by_field_name("name")
             if name is None or name.type != "identifier":
                 continue
+            value = node.child_by_field_name("value")
+            if value is not None and required_module(reader, value) is not None:
+                continue
             declared = annotation(reader, node.child_by_field_name("type"))
             if declared:
                 reader.bind(name, declared, "annotation")
             else:
-                _bind(reader, name, node.child_by_field_name("value"))
+                _bind(reader, name, value)
     for node in reader.nodes("typed_parameter"):
         pattern = node.child_by_field_name("pattern")
         if pattern is not None and node.start_byte not in reader.typed_parameters:
@@ -41,6 +46,8 @@ def _bind(reader: Reader, name: Node, value: Node | None) -> None:
         reader.bind(name, reader.type_text(value.child_by_field_name("constructor")), "call")
     elif kind == "call_expression":
         function = value.child_by_field_name("function")
+        if function is not None and function.type == "await_expression":
+            function = first(function)  # how `await get<T>(...)` is parsed
         if function is not None and function.type in ("identifier", "member_expression"):
             reader.bind(name, reader.type_text(function), "call")
     elif kind in ("identifier", "member_expression"):

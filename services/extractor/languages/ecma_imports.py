@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from tree_sitter import Node
+
 from services.extractor.languages.nodes import first
 from services.extractor.reader import ImportDraft, Reader
-from tree_sitter import Node
 
 
 def read_imports(reader: Reader) -> None:
@@ -25,9 +26,9 @@ def read_imports(reader: Reader) -> None:
         if module is not None and node.start_byte not in bound:
             reader.imports.append(ImportDraft(module, "", "", node.start_byte, "require"))
     for node in reader.nodes("dynamic_import"):
-        module = first(node.child_by_field_name("arguments"))
-        if module is not None and module.type == "string":
-            reader.imports.append(ImportDraft(_unquoted(reader, module), "", "", node.start_byte))
+        target = first(node.child_by_field_name("arguments"))
+        if target is not None and target.type == "string":
+            reader.imports.append(ImportDraft(_unquoted(reader, target), "", "", node.start_byte))
 
 
 def _unquoted(reader: Reader, node: Node) -> str:
@@ -38,7 +39,8 @@ def _import(reader: Reader, node: Node) -> None:
     start = node.start_byte
     source = node.child_by_field_name("source")
     clause = next(
-        (c for c in node.named_children if c.type in ("import_clause", "import_require_clause")), None
+        (c for c in node.named_children if c.type in ("import_clause", "import_require_clause")),
+        None,
     )
     if clause is None:
         if source is not None:
@@ -58,9 +60,7 @@ def _import(reader: Reader, node: Node) -> None:
             _specifiers(reader, child, module, source, "import")
 
 
-def _specifiers(
-    reader: Reader, clause: Node, module: str, source: Node | None, kind: str
-) -> None:
+def _specifiers(reader: Reader, clause: Node, module: str, source: Node | None, kind: str) -> None:
     for specifier in clause.named_children:
         name = specifier.child_by_field_name("name")
         if name is None:
@@ -87,16 +87,35 @@ def _export(reader: Reader, node: Node) -> None:
                 if (alias := specifier.child_by_field_name("alias")) is not None
             ]
         else:
-            name = first(clause)
-            alias = reader.text(name) if name is not None else ""
-            reader.imports.append(ImportDraft(module, "*", alias, start, "export"))
-            reader.locals += [name.start_byte] if name is not None else []
+            bound = first(clause)
+            bound_text = reader.text(bound) if bound is not None else ""
+            reader.imports.append(ImportDraft(module, "*", bound_text, start, "export"))
+            reader.locals += [bound.start_byte] if bound is not None else []
     if source is not None and not clauses:
         reader.imports.append(ImportDraft(module, "*", "", start, "export"))
     value = node.child_by_field_name("value")
     if value is not None and value.type == "identifier":
         name = reader.text(value)
         reader.imports.append(ImportDraft("", name, "default", start, "export"))
+
+
+def commonjs_exports(reader: Reader, value: Node) -> None:
+    """Read `module.exports = Name` and the names in `module.exports = { a, b: c }` as exports."""
+    if value.type == "identifier":
+        name = reader.text(value)
+        reader.imports.append(ImportDraft("", name, "default", value.start_byte, "export"))
+    for child in value.named_children if value.type == "object" else ():
+        if child.type == "shorthand_property_identifier":
+            name = reader.text(child)
+            reader.imports.append(ImportDraft("", name, name, child.start_byte, "export"))
+        elif child.type == "pair":
+            key, named = child.child_by_field_name("key"), child.child_by_field_name("value")
+            if key is not None and named is not None and named.type == "identifier":
+                reader.imports.append(
+                    ImportDraft(
+                        "", reader.text(named), _unquoted(reader, key), child.start_byte, "export"
+                    )
+                )
 
 
 def required_module(reader: Reader, value: Node) -> str | None:

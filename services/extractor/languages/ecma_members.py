@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
-from services.extractor.reader import Draft, Reader
 from tree_sitter import Node
 
-_MODIFIERS = frozenset({"static", "abstract", "async", "readonly", "declare", "const", "get", "set"})
+from services.extractor.reader import Draft, Reader
+
+_MODIFIERS = frozenset(
+    {"static", "abstract", "async", "readonly", "declare", "const", "get", "set"}
+)
 _PARAMETER_PROPERTY = frozenset({"accessibility_modifier", "override_modifier", "readonly"})
 _HEAD_END = re.compile(r"(?:\s|=>|[{;=])+$")
 _VALUES = frozenset({"arrow_function", "function_expression", "generator_function"})
@@ -54,9 +57,7 @@ def _after_decorators(outer: Node, node: Node) -> int:
     return start
 
 
-def function(
-    reader: Reader, node: Node, outer: Node, name: Node | None = None
-) -> Draft | None:
+def function(reader: Reader, node: Node, outer: Node, name: Node | None = None) -> Draft | None:
     """Declare a function; `name` names one that is a value."""
     name = name or node.child_by_field_name("name")
     draft = _begin(reader, "function", name, node, outer)
@@ -91,7 +92,7 @@ def _parameter(reader: Reader, draft: Draft, node: Node) -> None:
         reader.typed_parameters.add(node.start_byte)
         declared = annotation(reader, node.child_by_field_name("type"))
         draft.params.append((_pattern_text(reader, pattern), declared))
-        if node.children and node.children[0].type in _PARAMETER_PROPERTY:
+        if any(child.type in _PARAMETER_PROPERTY for child in node.children):
             _parameter_property(reader, node, pattern, declared)
     else:
         pattern = node.child_by_field_name("left") if kind == "assignment_pattern" else node
@@ -289,7 +290,9 @@ def enum(reader: Reader, node: Node, outer: Node) -> None:
         name = member.child_by_field_name("name") if member.type == "enum_assignment" else member
         if name is None or member.type == "comment":
             continue
-        draft = Draft("constant", reader.text(name).strip("'\""), member.start_byte, member.end_byte)
+        draft = Draft(
+            "constant", reader.text(name).strip("'\""), member.start_byte, member.end_byte
+        )
         draft.name_start = name.start_byte
         draft.signature = reader.line(member.start_byte, member.end_byte)
         draft.doc = reader.doc_before(member.start_byte)

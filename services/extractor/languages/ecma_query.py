@@ -67,6 +67,9 @@ _TYPESCRIPT = """
                  arguments: (arguments) @args.direct)
 (call_expression function: [(identifier) @callee (member_expression property: (_) @callee)]
                  type_arguments: (_) arguments: (arguments) @args)
+(call_expression function: (await_expression [
+    (identifier) @callee (member_expression property: (_) @callee)])
+                 type_arguments: (_) arguments: (arguments) @args)
 (required_parameter pattern: (identifier) @local)
 (optional_parameter pattern: (identifier) @local)
 (index_signature name: (identifier) @skip)

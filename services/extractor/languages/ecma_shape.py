@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from services.extractor.reader import Reader
 from tree_sitter import Node
+
+from services.extractor.reader import Reader
 
 FUNCTION_VALUES = frozenset(
     {"arrow_function", "function_expression", "generator_function", "function"}

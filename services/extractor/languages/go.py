@@ -8,8 +8,14 @@ from tree_sitter import Node
 
 from services.extractor.grammar import Grammar
 from services.extractor.languages import go_imports, go_literals, go_values
-from services.extractor.languages.go_shape import begin, bind_parameters, take_parameters
+from services.extractor.languages.go_shape import (
+    begin,
+    bind_parameters,
+    take_parameters,
+    visibility,
+)
 from services.extractor.languages.nodes import first
+from services.extractor.languages.recovery import recover
 from services.extractor.reader import BindingDraft, Draft, Reader
 
 QUERY = """
@@ -63,6 +69,11 @@ _NOISE = frozenset([*_TYPES.split(), b"nil", b"_"])
 _PACKAGE = re.compile(rb"^package[ \t]+(\w+)", re.MULTILINE)
 _ARGUMENT = re.compile(rb"(?:\w+\.)?(\w+)(?:\[[^()\n]*\])?\)")
 _JOINED = re.compile(rb"[\w.]")
+_HEAD = re.compile(
+    rb"^(?P<indent>)(?P<keyword>func|type)[ \t]+"
+    rb"(?:\([ \t]*(?:\w+[ \t]+)?\*?(?P<owner>\w+)[^)\n]*\)[ \t]*)?(?P<name>\w+)[^\n{]*",
+    re.MULTILINE,
+)
 _KINDS = {"struct_type": "struct", "interface_type": "interface"}
 
 _AROUND_TYPE = frozenset(
@@ -85,6 +96,10 @@ def declare(reader: Reader) -> None:
         _types(reader, node)
     for node in reader.nodes("function"):
         _function(reader, node)
+    for draft in recover(reader, _HEAD, {b"func": "function", b"type": "type"}):
+        draft.visibility = visibility(draft.name)
+        shape = draft.signature.rpartition(" ")[2]
+        draft.kind = shape if shape in ("struct", "interface") else draft.kind
     go_values.declare(reader)
     go_literals.read_keys(reader)
     go_imports.read_imports(reader)

@@ -16,7 +16,7 @@ def begin(reader: Reader, kind: str, name: Node, node: Node) -> Draft:
     """Start a draft that spans `node`."""
     draft = Draft(kind, reader.text(name), node.start_byte, node.end_byte)
     draft.name_start = name.start_byte
-    draft.visibility = "public" if draft.name[:1].isupper() else "package"
+    draft.visibility = visibility(draft.name)
     doc = reader.doc_before(node.start_byte)
     if doc:
         if "go:" in doc:
@@ -29,6 +29,10 @@ def begin(reader: Reader, kind: str, name: Node, node: Node) -> Draft:
         if beside is not None:
             draft.doc = clean_comment(beside[1].decode(errors="replace"))
     return draft
+
+
+def visibility(name: str) -> str:
+    return "public" if name[:1].isupper() else "package"
 
 
 def take_parameters(reader: Reader, draft: Draft, node: Node) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tree_sitter import Node
+
 from services.extractor.grammar import Grammar
 from services.extractor.languages import shape
 from services.extractor.reader import Draft, ImportDraft, Reader
-from tree_sitter import Node
 
 QUERY = """
 [(identifier) (type_identifier)] @id
@@ -190,7 +191,8 @@ def _spread(reader: Reader, draft: Draft, node: Node) -> None:
 
 def _fields(reader: Reader, node: Node) -> None:
     declared = reader.type_text(node.child_by_field_name("type"))
-    for declarator in node.children_by_field_name("declarator"):
+    declarators = node.children_by_field_name("declarator")
+    for at, declarator in enumerate(declarators):
         name = declarator.child_by_field_name("name")
         if name is None:
             continue
@@ -198,6 +200,7 @@ def _fields(reader: Reader, node: Node) -> None:
         draft.returns = declared
         if node.type == "constant_declaration" or {"static", "final"} <= set(draft.modifiers):
             draft.kind = "constant"
+        shape.share(draft, declarators, at)
         reader.add(draft)
 
 

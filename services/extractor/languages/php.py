@@ -1,303 +1,219 @@
-"""PHP."""
+"""PHP, also inside HTML.
+
+Variables carry a `$`, so they never meet the names of functions, classes and constants: only names
+without it are uses, and static properties. A namespace that covers the whole file prefixes every
+full name; several in one file, or braced ones, are symbols. Full names take dots for backslashes.
+"""
 
 from __future__ import annotations
 
-from services.extractor.grammar import Grammar
-from services.extractor.languages import shape
-from services.extractor.reader import Draft, ImportDraft, Reader
+import re
+
 from tree_sitter import Node
 
-QUERY = """
-(name) @id
-(member_access_expression object: (_) @object)
-(nullsafe_member_access_expression object: (_) @object)
-(member_call_expression object: (_) @object)
-(nullsafe_member_call_expression object: (_) @object)
-(scoped_call_expression scope: (_) @object)
-(scoped_property_access_expression scope: (_) @object)
-(class_constant_access_expression . (_) @object)
-(qualified_name prefix: (namespace_name) @object)
-(function_call_expression function: [(name) (qualified_name)] arguments: (arguments) @args.direct)
-(member_call_expression name: (name) arguments: (arguments) @args.direct)
-(nullsafe_member_call_expression name: (name) arguments: (arguments) @args.direct)
-(scoped_call_expression name: (name) arguments: (arguments) @args.direct)
-(object_creation_expression [(name) @new (qualified_name (name) @new .)])
-(object_creation_expression [(name) (qualified_name)] (arguments) @new.args)
-(throw_expression (object_creation_expression [(name) @raise (qualified_name (name) @raise .)]))
-(attribute [(name) @decorator (qualified_name (name) @decorator .)])
-(attribute parameters: (arguments) @args.direct)
-(argument [(string) (encapsed_string)] @string)
-(argument name: (name) @skip)
-(named_type [(name) @type (qualified_name (name) @type .)])
-(binary_expression operator: "instanceof" right: [(name) @type (qualified_name (name) @type .)])
+from services.extractor.grammar import Grammar
+from services.extractor.languages import php_members as members
+from services.extractor.languages.nodes import first, parts
+from services.extractor.languages.php_query import QUERY
+from services.extractor.reader import EXPRESSION_CHARS, BindingDraft, ImportDraft, Reader
 
-(simple_parameter name: (variable_name (name) @local))
-(variadic_parameter name: (variable_name (name) @local))
-(property_promotion_parameter name: (variable_name (name) @local))
-(assignment_expression left: (variable_name (name) @local))
-(augmented_assignment_expression left: (variable_name (name) @local))
-(assignment_expression left: (member_access_expression name: (name) @write))
-(augmented_assignment_expression left: (member_access_expression name: (name) @write))
-(assignment_expression left: (scoped_property_access_expression name: (variable_name (name) @write)))
-(update_expression argument: (member_access_expression name: (name) @write))
-(update_expression argument: (scoped_property_access_expression name: (variable_name (name) @write)))
-(list_literal (variable_name (name) @local))
-(foreach_statement (variable_name (name) @local))
-(foreach_statement (pair (variable_name (name) @local)))
-(catch_clause name: (variable_name (name) @local))
-(anonymous_function_use_clause (variable_name (name) @local))
-(static_variable_declaration name: (variable_name (name) @local))
-(global_declaration (variable_name (name) @global))
-
-(comment) @comment
-[(class_declaration) (interface_declaration) (trait_declaration) (enum_declaration)] @type_declaration
-(anonymous_class) @anonymous_class
-[(function_definition) (method_declaration)] @callable
-(property_declaration) @property
-(const_declaration) @constant
-(enum_case) @enum_case
-(use_declaration) @mixin
-(assignment_expression) @assignment
-(function_call_expression function: (name)) @plain_call
-(namespace_definition) @namespace
-(namespace_use_declaration) @import @skip.span
-[(require_expression) (require_once_expression) (include_expression)
- (include_once_expression)] @include
-"""
-
-_NAMES = frozenset({"name"})
-_KINDS = {
-    "class_declaration": "class",
-    "interface_declaration": "interface",
-    "trait_declaration": "trait",
-    "enum_declaration": "enum",
-}
-_MODIFIERS = frozenset({"abstract_modifier", "final_modifier", "static_modifier", "readonly_modifier"})
+_NOISE = (
+    b"__CLASS__ __DIR__ __FILE__ __FUNCTION__ __LINE__ __METHOD__ __NAMESPACE__ __TRAIT__ "
+    b"self static parent"
+)
+_INTERPOLATED = re.compile(rb"(?<!\\)(?:\\\\)*(?:\$[A-Za-z_{]|\{\$)")
+_HEREDOC = re.compile(rb"<<<[ \t]*(['\"]?)\w+['\"]?\r?\n(.*?)(?:\r?\n[ \t]*\w*)?$", re.DOTALL)
+_LITERAL_PATH = re.compile(
+    r"(__DIR__|dirname\(\s*__FILE__\s*\))?[\s.(]*['\"]([^'\"$]+)['\"]\s*\)?$"
+)
+_DOLLAR = ord("$")
 
 
 def literal(raw: bytes) -> str | None:
-    if raw[:1] == b'"' and (b"{$" in raw or b" $" in raw or raw[1:2] == b"$"):
-        return None
-    return raw[1:].rstrip(raw[:1]).decode(errors="replace")
-
-
-def _dotted(name: str) -> str:
-    return name.strip("\\").replace("\\", ".")
+    """Return the text of a string or heredoc; None when it interpolates."""
+    if raw.startswith(b"<<<"):
+        found = _HEREDOC.match(raw)
+        if found is None or (found[1] != b"'" and _INTERPOLATED.search(found[2])):
+            return None
+        return found[2].decode(errors="replace")
+    if not raw.startswith(b"'"):
+        raw = raw[raw.find(b'"') :]
+        if _INTERPOLATED.search(raw):
+            return None
+    return raw[1:-1].decode(errors="replace")
 
 
 def declare(reader: Reader) -> None:
-    _namespaces(reader)
-    types = {node.byte_range: _type(reader, node) for node in reader.nodes("type_declaration")}
-    for node in reader.nodes("mixin"):
-        _mix_in(reader, node, types)
-    for node in reader.nodes("anonymous_class"):
-        _mark_clauses(reader, Draft("class", "", 0, 0), node)
-    for node in reader.nodes("callable"):
-        _callable(reader, node)
-    for node in reader.nodes("property"):
-        _property(reader, node)
-    for node in reader.nodes("constant"):
-        _constants(reader, node)
-    for node in reader.nodes("enum_case"):
-        name = node.child_by_field_name("name")
-        if name is not None:
-            draft = shape.begin(reader, "constant", name, node)
-            draft.visibility = "public"
-            reader.add(draft)
-    for node in reader.nodes("assignment"):
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        if left is not None and right is not None:
-            _bind(reader, left, right)
-    for node in reader.nodes("plain_call"):
-        _define(reader, node)
-    for node in reader.nodes("import"):
-        _use(reader, node)
-    for node in reader.nodes("include"):
-        _include(reader, node)
+    _names(reader)
+    for node in reader.nodes("qualified"):
+        _qualified(reader, node)
+    members.namespaces(reader)
+    for capture, read in _READERS:
+        for node in reader.nodes(capture):
+            read(reader, node)
 
 
-def _namespaces(reader: Reader) -> None:
-    """One `namespace A;` prefixes the file; several, or braces, become symbols of their own."""
-    nodes = sorted(reader.nodes("namespace"), key=lambda node: node.start_byte)
-    for at, node in enumerate(nodes):
-        name = node.child_by_field_name("name")
-        if name is None:
-            continue
-        reader.locals += [part.start_byte for part in name.named_children]
-        body = node.child_by_field_name("body")
-        if body is None and len(nodes) == 1:
-            reader.module = _dotted(reader.text(name))
-            continue
-        draft = shape.begin(reader, "namespace", name, node, body)
-        draft.name = _dotted(draft.name)
-        if body is None:
-            last = at + 1 == len(nodes)
-            draft.end = reader.root.end_byte if last else nodes[at + 1].start_byte
-        reader.add(draft)
+def _names(reader: Reader) -> None:
+    """Keep only names that are uses: no variables, unless called, and no `class` of `A::class`."""
+    data = reader.data
+    names = [node for node in reader.nodes("id") if data[node.start_byte - 1] != _DOLLAR]
+    if reader.root.has_error:
+        names = [node for node in names if node.end_byte > node.start_byte]
+    names += reader.nodes("static")
+    for node in reader.nodes("variable_callee"):
+        names.append(node)
+        reader.mark(node.start_byte, "call")
+        reader.bindings.append(BindingDraft(reader.text(node), "", "local", node.start_byte))
+    reader.captures["id"] = names
+    constants = reader.nodes("constant_name")
+    keywords = [node for node in constants if data[node.start_byte : node.end_byte] == b"class"]
+    reader.captures["skip"] = reader.nodes("skip") + keywords
 
 
-def _begin(reader: Reader, kind: str, node: Node, name: Node, body: Node | None) -> Draft:
-    """Start a draft and take its attributes and modifiers apart."""
-    attributes = node.child_by_field_name("attributes")
-    start = attributes.end_byte if attributes is not None else node.start_byte
-    draft = shape.begin(reader, kind, name, node, body, start)
-    if attributes is not None:
-        draft.decorators = tuple(
-            reader.line(group.start_byte, group.end_byte) for group in attributes.named_children
-        )
-    draft.visibility = "public"
-    for child in node.named_children:
-        if child.type == "visibility_modifier":
-            draft.visibility = reader.text(child).partition("(")[0]
-        elif child.type in _MODIFIERS:
-            draft.modifiers += (reader.text(child),)
-    return draft
+def _qualified(reader: Reader, node: Node) -> None:
+    """Make the namespace the name's receiver; a lone leading backslash tells a global name."""
+    start, end = node.byte_range
+    last = reader.data.rfind(b"\\", start, end)
+    reader.receiver_spans[last + 1] = (start, max(last, start + 1))
 
 
-def _type(reader: Reader, node: Node) -> Draft | None:
-    name = node.child_by_field_name("name")
-    if name is None:
-        return None
-    body = node.child_by_field_name("body")
-    draft = _begin(reader, _KINDS[node.type], node, name, body)
-    _mark_clauses(reader, draft, node)
-    return reader.add(draft)
-
-
-def _mark_clauses(reader: Reader, draft: Draft, node: Node) -> None:
-    for child in node.named_children:
-        if child.type in ("base_clause", "class_interface_clause"):
-            shape.bases(reader, draft, child.named_children, _NAMES)
-
-
-def _mix_in(reader: Reader, node: Node, types: dict[tuple[int, int], Draft | None]) -> None:
-    traits = [child for child in node.named_children if child.type in ("name", "qualified_name")]
-    around = [span for span in types if span[0] < node.start_byte < span[1]]
-    draft = types[max(around)] if around else None
-    shape.bases(reader, draft or Draft("class", "", 0, 0), traits, _NAMES)
-
-
-def _callable(reader: Reader, node: Node) -> None:
-    name = node.child_by_field_name("name")
-    if name is None:
-        return
-    kind = "function" if node.type == "function_definition" else "method"
-    draft = _begin(reader, kind, node, name, node.child_by_field_name("body"))
-    if kind == "function":
-        draft.visibility = "public"
-    elif draft.name == "__construct":
-        draft.kind = "constructor"
-    draft.returns = reader.type_text(node.child_by_field_name("return_type"))
+def _closure(reader: Reader, node: Node) -> None:
+    """Bind the typed parameters of a function without a name."""
     parameters = node.child_by_field_name("parameters")
-    for child in parameters.named_children if parameters is not None else ():
-        variable = child.child_by_field_name("name")
-        if variable is None:
-            continue
-        text = reader.text(variable).lstrip("$")
-        declared = reader.type_text(child.child_by_field_name("type"))
-        draft.params.append(("..." + text if child.type == "variadic_parameter" else text, declared))
-        if child.type == "property_promotion_parameter":
-            _promoted(reader, child, variable, declared)
-    draft.arity = len(draft.params)
-    if any(mark.strip("#[]\\ ") == "Override" for mark in draft.decorators):
-        draft.modifiers += ("override",)
-        shape.override(reader, draft)
-    reader.add(draft)
+    for parameter in parameters.named_children if parameters is not None else ():
+        name = parameter.child_by_field_name("name")
+        if name is not None:
+            reader.bind(name, reader.type_text(parameter.child_by_field_name("type")), "annotation")
 
 
-def _promoted(reader: Reader, node: Node, variable: Node, declared: str) -> None:
-    """A constructor parameter with a visibility declares a property of the class."""
-    draft = Draft("field", reader.text(variable).lstrip("$"), node.start_byte, node.end_byte)
-    draft.signature = reader.line(node.start_byte, node.end_byte)
-    draft.returns = declared
-    draft.visibility = reader.field_text(node, "visibility") or "public"
-    draft.modifiers = ("readonly",) if node.child_by_field_name("readonly") is not None else ()
-    draft.scopeless = True
-    draft.lift = 1
-    reader.add(draft)
-
-
-def _property(reader: Reader, node: Node) -> None:
-    for element in node.named_children:
-        variable = element.child_by_field_name("name")
-        if element.type != "property_element" or variable is None:
-            continue
-        draft = _begin(reader, "field", node, variable, None)
-        draft.name = draft.name.lstrip("$")
-        draft.name_start = variable.start_byte + 1
-        draft.returns = reader.type_text(node.child_by_field_name("type"))
-        reader.add(draft)
-
-
-def _constants(reader: Reader, node: Node) -> None:
-    for element in node.named_children:
-        if element.type == "const_element" and element.named_child_count:
-            reader.add(_begin(reader, "constant", node, element.named_children[0], None))
-
-
-def _define(reader: Reader, node: Node) -> None:
-    """`define('NAME', value)` declares a constant."""
-    if reader.field_text(node, "function") != "define":
+def _stored(reader: Reader, target: Node | None) -> None:
+    """Mark the properties that an assignment's left side writes to."""
+    if target is None:
         return
-    arguments = node.child_by_field_name("arguments")
-    first = arguments.named_child(0) if arguments is not None and arguments.named_child_count else None
-    value = first.named_child(0) if first is not None and first.named_child_count else None
-    name = literal(reader.text(value).encode()) if value is not None and value.type == "string" else ""
-    if name:
-        draft = Draft("constant", name, node.start_byte, node.end_byte)
-        draft.signature = reader.line(node.start_byte, node.end_byte)
-        draft.visibility = "public"
-        reader.add(draft)
+    kind = target.type
+    while kind == "subscript_expression":
+        target = first(target)
+        if target is None:
+            return
+        kind = target.type
+    if kind in ("member_access_expression", "nullsafe_member_access_expression"):
+        name = target.child_by_field_name("name")
+        if name is not None and name.type == "name":
+            reader.mark(name.start_byte, "write")
+    elif kind == "scoped_property_access_expression":
+        name = target.child_by_field_name("name")
+        inner = first(name)
+        if inner is not None and inner.type == "name":
+            reader.mark(inner.start_byte, "write")
+    elif kind == "list_literal":
+        for child in target.named_children:
+            _stored(reader, child)
 
 
-def _bind(reader: Reader, name: Node, value: Node) -> None:
-    if name.type not in ("variable_name", "member_access_expression"):
+def _bind_value(reader: Reader, node: Node) -> None:
+    name = node.child_by_field_name("left")
+    value = node.child_by_field_name("right")
+    if name is None or value is None or name.type not in (
+        "variable_name", "member_access_expression",
+    ):  # fmt: skip
         return
     kind = value.type
     if kind == "object_creation_expression":
-        made = value.named_child(0) if value.named_child_count else None
-        if made is not None and made.type in ("name", "qualified_name"):
-            reader.bind(name, reader.type_text(made), "call")
-    elif kind in ("member_call_expression", "scoped_call_expression", "function_call_expression"):
-        callee = value.child_by_field_name("name") or value.child_by_field_name("function")
-        if callee is not None:
-            text = reader.line(value.start_byte, callee.end_byte, 160)
-            reader.bind(name, text.replace("$", ""), "call")
+        made = first(value)
+        if made is not None and made.type in members.CLASS_NAMES:
+            reader.bind(name, reader.text(made), "call")
+    elif kind.endswith("call_expression"):
+        arguments = value.child_by_field_name("arguments")
+        if arguments is not None:
+            callee = reader.line(value.start_byte, arguments.start_byte, EXPRESSION_CHARS)
+            reader.bind(name, _plain(callee), "call")
     elif kind in ("variable_name", "member_access_expression"):
-        reader.bind(name, reader.type_text(value).replace("$", ""), "alias")
+        reader.bind(
+            name, _plain(reader.line(value.start_byte, value.end_byte, EXPRESSION_CHARS)), "alias"
+        )
+    elif kind == "clone_expression":
+        cloned = first(value)
+        if cloned is not None and cloned.type == "variable_name":
+            reader.bind(name, reader.text(cloned)[1:], "alias")
+
+
+def _plain(text: str) -> str:
+    """Spell an expression as bindings do: `this.repo.find` for `$this->repo->find`."""
+    return text.replace("?->", ".").replace("->", ".").replace("$", "")
+
+
+def _caught(reader: Reader, node: Node) -> None:
+    name = node.child_by_field_name("name")
+    if name is not None:
+        reader.bind(name, reader.type_text(node.child_by_field_name("type")), "annotation")
 
 
 def _use(reader: Reader, node: Node) -> None:
+    group = node.child_by_field_name("body")
+    clauses = (group or node).named_children
     prefix = ""
-    clauses = list(node.named_children)
     for child in node.named_children:
-        if child.type == "namespace_name":
+        if child.type == "namespace_name" and group is not None:
             prefix = reader.text(child) + "\\"
-        elif child.type == "namespace_use_group":
-            clauses = child.named_children
     for clause in clauses:
-        if clause.type != "namespace_use_clause" or not clause.named_child_count:
+        if clause.type != "namespace_use_clause":
             continue
-        path = (prefix + reader.text(clause.named_children[0])).lstrip("\\")
-        module, _, name = path.rpartition("\\")
-        alias = reader.field_text(clause, "alias") or name
-        reader.imports.append(ImportDraft(module, name, alias, clause.start_byte, "use"))
-        target = clause.named_children[0]
-        last = target if target.type == "name" else target.named_children[-1]
-        reader.mark(last.start_byte, "import")
+        alias = clause.child_by_field_name("alias")
+        for child in clause.named_children:
+            if child.type in ("name", "qualified_name") and child != alias:
+                _used(reader, clause, prefix, child, alias)
+                break
 
 
-def _include(reader: Reader, node: Node) -> None:
-    pending = list(node.named_children)
-    while pending:
-        part = pending.pop()
-        if part.type in ("string", "encapsed_string"):
-            path = literal(reader.text(part).encode())
-            if path:
-                reader.imports.append(ImportDraft(path, "", "", node.start_byte, "include"))
-            return
-        pending += part.named_children
+def _used(reader: Reader, clause: Node, prefix: str, used: Node, alias: Node | None) -> None:
+    full = prefix + reader.text(used)
+    module, _, name = full.rpartition("\\")
+    bound = reader.text(alias) if alias is not None else name
+    reader.imports.append(ImportDraft(module.lstrip("\\"), name, bound, clause.start_byte, "use"))
+    start = used.end_byte - len(name.encode())
+    reader.mark(start, "import")
+    if prefix and module:
+        group = clause.parent.parent if clause.parent is not None else None
+        for outer in parts(group, "namespace_name"):
+            reader.receiver_spans[start] = outer.byte_range
 
+
+def _require(reader: Reader, node: Node) -> None:
+    """Record a file that a literal names, alone or behind `__DIR__` or another prefix."""
+    path = first(node)
+    if path is None:
+        return
+    found = _LITERAL_PATH.search(reader.text(path))
+    if found is None:
+        return
+    module = "." + found[2] if found[1] and found[2].startswith("/") else found[2]
+    kind = "require" if node.type.startswith("require") else "include"
+    reader.imports.append(ImportDraft(module, "", "", node.start_byte, kind))
+
+
+def _assigned(reader: Reader, node: Node) -> None:
+    _stored(reader, node.child_by_field_name("left"))
+    _bind_value(reader, node)
+
+
+def _updated(reader: Reader, node: Node) -> None:
+    _stored(reader, node.child_by_field_name("argument"))
+
+
+_READERS = (
+    ("class", members.class_like),
+    ("function", members.function),
+    ("property", members.properties),
+    ("const", members.constants),
+    ("case", members.case),
+    ("closure", _closure),
+    ("assigned", _bind_value),
+    ("stored", _assigned),
+    ("updated", _updated),
+    ("catch", _caught),
+    ("import", _use),
+    ("require", _require),
+)
 
 PHP = Grammar(
     language="php",
@@ -305,6 +221,7 @@ PHP = Grammar(
     query=QUERY,
     declare=declare,
     literal=literal,
-    noise=frozenset({b"this"}),
+    constructors=frozenset({"__construct"}),
+    noise=frozenset(_NOISE.split()),
     self_name="this",
 )

@@ -6,6 +6,7 @@ import re
 
 from tree_sitter import Node
 
+from services.extractor.languages import shape
 from services.extractor.languages.nodes import first
 from services.extractor.reader import Draft, Reader
 
@@ -164,6 +165,9 @@ def function(reader: Reader, node: Node) -> None:
         if parameter.type.endswith("_parameter"):
             _parameter(reader, draft, parameter, documented)
     draft.arity = len(draft.params)
+    if any(mark.strip("#[]\\") == "Override" for mark in draft.decorators):
+        draft.modifiers += ("override",)
+        shape.override(reader, draft)
     reader.add(draft)
 
 

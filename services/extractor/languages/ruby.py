@@ -1,294 +1,190 @@
-"""Ruby."""
+"""Ruby.
+
+A small name alone is a call unless it is a local. `Foo.new(1)` is an object creation that uses the
+name `Foo`. Instance and class variables keep their `@` where they are used; bindings call them
+`self.x`.
+"""
 
 from __future__ import annotations
 
-from services.extractor.grammar import Grammar
-from services.extractor.languages import shape
-from services.extractor.reader import Draft, ImportDraft, Reader
+import re
+
 from tree_sitter import Node
 
-QUERY = """
-[(identifier) (constant)] @id
-(call receiver: (_) @object)
-(scope_resolution scope: (_) @object)
-(call method: [(identifier) (constant)] arguments: (argument_list) @args.direct)
-(call method: [(identifier) (constant)] @callee.bare !arguments)
-(argument_list (string) @string)
-(argument_list (simple_symbol) @string)
-(argument_list (comment) @args.comment)
-(pair key: (identifier) @skip)
-[(instance_variable) (class_variable) (global_variable)] @id
+from services.extractor.grammar import Grammar
+from services.extractor.languages import ruby_members as members
+from services.extractor.languages.nodes import first, parts
+from services.extractor.languages.ruby_query import QUERY
+from services.extractor.reader import BindingDraft, Draft, ImportDraft, Reader, short_expression
 
-(method_parameters (identifier) @local)
-(block_parameters (identifier) @local)
-(lambda_parameters (identifier) @local)
-(destructured_parameter (identifier) @local)
-(optional_parameter name: (identifier) @local)
-(splat_parameter name: (identifier) @local)
-(keyword_parameter name: (identifier) @local)
-(hash_splat_parameter name: (identifier) @local)
-(block_parameter name: (identifier) @local)
-(exception_variable (identifier) @local)
-(for pattern: (identifier) @local)
-(assignment left: (identifier) @local)
-(assignment left: (constant) @write)
-(assignment left: [(instance_variable) (class_variable) (global_variable)] @write)
-(assignment left: (call method: (identifier) @write))
-(operator_assignment left: (identifier) @local)
-(operator_assignment left: [(constant) (instance_variable) (class_variable) (global_variable)] @write)
-(operator_assignment left: (call method: (identifier) @write))
-(left_assignment_list (identifier) @local)
-(left_assignment_list [(instance_variable) (class_variable) (global_variable)] @write)
-
-(comment) @comment
-[(class) (module)] @container
-[(method) (singleton_method)] @method
-(singleton_class) @singleton_class
-(assignment) @assignment
-(call) @call
-(body_statement [(identifier) @visibility_word])
-"""
-
-_NAMES = frozenset({"constant", "identifier"})
-_ACCESSORS = frozenset(
-    "attr_accessor attr_reader attr_writer attribute cattr_accessor mattr_accessor".split()
-)
-_SIGILS = {"splat_parameter": "*", "hash_splat_parameter": "**", "block_parameter": "&"}
-_MIXINS = frozenset({"include", "extend", "prepend"})
-_REQUIRES = frozenset({"require", "require_relative", "load", "autoload"})
-_VISIBILITIES = frozenset({"private", "protected", "public"})
-
-
-def module_of(path: str) -> str:
-    """Return the dotted path that names methods outside any class or module."""
-    parts = path.rpartition(".")[0].split("/")
-    if len(parts) > 1 and parts[0] in ("lib", "app", "src"):
-        parts = parts[1:]
-    return ".".join(parts)
+_NOISE = b"__method__ __FILE__ __LINE__ __dir__ __ENCODING__ _1 _2 _3"
+_QUOTED = re.compile(r"(?:%[qQ]?.)?['\"]?(.*?)['\"})\]|>]?$", re.DOTALL)
+_ADJACENT = re.compile(rb"(?<!\\)(['\"])[\s\\]+['\"]")
+_LITERAL_PATH = re.compile(r"['\"]([^'\"#]+)['\"]")
+_CONSTANT_NODES = frozenset({"constant", "scope_resolution"})
+_LOADERS = frozenset({"require", "require_relative", "load", "autoload"})
 
 
 def literal(raw: bytes) -> str | None:
-    if raw[:1] == b":":
-        return raw[1:].strip(b'"').decode(errors="replace")
-    if raw[:1] == b'"' and b"#{" in raw:
+    """Return the text of a string, symbol or heredoc body; None when it interpolates."""
+    if b"#{" in raw and not raw.startswith((b"'", b"%q")):
         return None
-    return raw[1:].rstrip(raw[:1]).decode(errors="replace")
+    if raw.startswith(b":"):
+        return raw[1:].strip(b"\"'").decode(errors="replace")
+    if raw.startswith((b"\n", b"\r")):  # of a heredoc; its end tag is the last line
+        return raw.strip().rpartition(b"\n")[0].decode(errors="replace")
+    if raw.startswith((b"'", b'"')):
+        raw = _ADJACENT.sub(b"", raw)
+    found = _QUOTED.match(raw.decode(errors="replace"))
+    return found[1] if found else None
 
 
 def declare(reader: Reader) -> None:
-    file = _File(reader)
-    for node in reader.nodes("container"):
-        file.container(node)
+    if reader.root.has_error:
+        names = [node for node in reader.nodes("id") if node.end_byte > node.start_byte]
+        reader.captures["id"] = names
+    _heredocs(reader)
+    _creations(reader)
+    for node in reader.nodes("command"):
+        _command(reader, node)
+    outline = members.Outline(reader)
+    for node in reader.nodes("class"):
+        outline.add_class(node)
     for node in reader.nodes("method"):
-        file.method(node)
-    file.visibilities()
-    for node in reader.nodes("assignment"):
-        _assignment(reader, node)
-    for node in reader.nodes("callee.bare"):
-        reader.mark(node.start_byte, "call")
-    for node in reader.nodes("call"):
-        file.call(node)
-
-
-class _File:
-    """What one statement says about another: `private` about methods, `include` about a class."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._singletons = [node.byte_range for node in reader.nodes("singleton_class")]
-        self._containers: dict[tuple[int, int], Draft] = {}
-        self._methods: dict[int, Draft] = {}  # by start of the definition
-
-    def container(self, node: Node) -> None:
-        reader = self._reader
-        name = node.child_by_field_name("name")
-        if name is None:
-            return
-        superclass = node.child_by_field_name("superclass")
-        kind = "class" if node.type == "class" else "module"
-        draft = shape.begin(reader, kind, name, node, node.child_by_field_name("body"))
-        draft.signature = reader.line(node.start_byte, (superclass or name).end_byte)
-        draft.absolute = True
-        draft.visibility = "public"
-        if name.type == "scope_resolution":
-            path, _, draft.name = reader.text(name).rpartition("::")
-            draft.prefix = path.strip(":").replace("::", ".")
-            last = name.child_by_field_name("name")
-            draft.name_start = last.start_byte if last is not None else -1
-        if superclass is not None and superclass.named_child_count:
-            base = superclass.named_children[0]
-            draft.bases.append(reader.type_text(base).partition("(")[0].partition("[")[0])
-            _mark_constant(reader, base, "base")
-        self._containers[node.byte_range] = draft
-        reader.add(draft)
-
-    def method(self, node: Node) -> None:
-        reader = self._reader
-        name = node.child_by_field_name("name")
-        if name is None:
-            return
-        parameters = node.child_by_field_name("parameters")
-        draft = shape.begin(reader, "function", name, node)
-        head_end = parameters.end_byte if parameters is not None else name.end_byte
-        draft.signature = reader.line(node.start_byte, head_end)
-        draft.visibility = "public"
-        inside = any(start < node.start_byte < end for start, end in self._singletons)
-        if node.type == "singleton_method" or inside:
-            draft.modifiers = ("static",)
-        for child in parameters.named_children if parameters is not None else ():
-            if child.type != "comment":
-                text = reader.field_text(child, "name") or reader.text(child).lstrip("*&")
-                draft.params.append((_SIGILS.get(child.type, "") + text, ""))
-        draft.arity = len(draft.params)
-        self._methods[node.start_byte] = draft
-        reader.add(draft)
-
-    def visibilities(self) -> None:
-        """Apply `private` and its kin to the methods that follow in the same body."""
-        reader = self._reader
-        words = [
-            (node.start_byte, word)
-            for node in reader.nodes("visibility_word")
-            if (word := reader.text(node)) in _VISIBILITIES
-        ]
-        if not words:
-            return
-        spans = sorted([*self._containers, *self._singletons])
-        bodies = {start: _innermost(spans, start) for start in self._methods}
-        for start, word in sorted(words):
-            reader.locals.append(start)
-            body = _innermost(spans, start)
-            for method_start, method in self._methods.items():
-                in_body = body is not None and bodies[method_start] == body
-                if in_body and method_start > start and method.name_start >= 0:
-                    method.visibility = word
-
-    def call(self, node: Node) -> None:
-        """Read the calls that declare: mixins, accessors, requires; and those that raise."""
-        reader = self._reader
-        method = node.child_by_field_name("method")
-        arguments = node.child_by_field_name("arguments")
-        if method is None:
-            return
-        word = reader.text(method)
-        receiver = node.child_by_field_name("receiver")
-        if receiver is not None:
-            if word == "new":
-                _instantiate(reader, receiver, method)
-            return
-        listed = arguments.named_children if arguments is not None else []
-        if word in _REQUIRES:
-            _require(reader, node, listed, word)
-        elif word in _MIXINS:
-            self._mix_in(node, listed)
-        elif word in _ACCESSORS:
-            for argument in listed:
-                _accessor(reader, node, argument)
-        elif word in ("raise", "fail") and listed:
-            first = listed[0]
-            raised = first.child_by_field_name("receiver") if first.type == "call" else first
-            if raised is not None:
-                _mark_constant(reader, raised, "raise")
-        elif word in _VISIBILITIES:
-            for argument in listed:
-                if argument.start_byte in self._methods:
-                    self._methods[argument.start_byte].visibility = word
-
-    def _mix_in(self, node: Node, listed: list[Node]) -> None:
-        body = _innermost(sorted(self._containers), node.start_byte)
-        for argument in listed:
-            if argument.type in ("constant", "scope_resolution"):
-                _mark_constant(self._reader, argument, "base")
-                if body is not None:
-                    self._containers[body].bases.append(self._reader.type_text(argument))
-
-
-def _innermost(spans: list[tuple[int, int]], position: int) -> tuple[int, int] | None:
-    """Return the last of the ascending spans that contains a position."""
-    found = None
-    for span in spans:
-        if span[0] >= position:
-            break
-        if position < span[1]:
-            found = span
-    return found
-
-
-def _mark_constant(reader: Reader, node: Node, kind: str) -> None:
-    if node.type in ("constant", "scope_resolution"):
-        shape.mark_last(reader, node, kind, _NAMES)
+        outline.add_method(node)
+    for node in reader.nodes("constant"):
+        outline.add_constants(node)
+    outline.read_bodies()
+    for node in reader.nodes("assigned"):
+        _bind_value(reader, node)
 
 
 def settle(draft: Draft, parent: Draft | None) -> None:
-    """Methods of modules are methods too."""
+    """Functions of a module are methods too."""
     if draft.kind == "function" and parent is not None and parent.kind == "module":
         draft.kind = "method"
-    if draft.kind == "method" and draft.name == "initialize":
-        draft.kind = "constructor"
 
 
-def _assignment(reader: Reader, node: Node) -> None:
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    if left is None or right is None:
+def _heredocs(reader: Reader) -> None:
+    """Pair heredoc starts with their bodies, which follow in the same order."""
+    bodies = reader.nodes("heredoc.body")
+    if not bodies:
         return
-    if left.type == "constant":
-        draft = shape.begin(reader, "constant", left, node)
-        draft.signature = reader.line(node.start_byte, node.end_byte)
-        draft.visibility = "public"
-        block = right.child_by_field_name("block")
-        receiver = reader.field_text(right, "receiver")
-        if right.type == "call" and receiver in ("Struct", "Class", "Data", "Module"):
-            draft.kind = "module" if receiver == "Module" else "class"
-            end = block.start_byte if block is not None else node.end_byte
-            draft.signature = reader.line(node.start_byte, end)
-        reader.add(draft)
-    elif left.type in ("identifier", "instance_variable"):
-        _bind(reader, left, right)
+    starts = sorted(node.start_byte for node in reader.nodes("heredoc.start"))
+    spans = sorted(node.byte_range for node in bodies)
+    if len(starts) == len(spans):
+        reader.literal_spans.update(zip(starts, spans, strict=True))
 
 
-def _bind(reader: Reader, name: Node, value: Node) -> None:
-    if value.type == "call":
-        receiver = value.child_by_field_name("receiver")
-        method = reader.field_text(value, "method")
-        if receiver is not None and method == "new":
-            reader.bind(name, reader.type_text(receiver), "call")
-        elif receiver is not None:
-            reader.bind(name, f"{reader.type_text(receiver)}.{method}", "call")
-        elif method:
-            reader.bind(name, method, "call")
-    elif value.type in ("identifier", "instance_variable", "constant", "scope_resolution"):
-        reader.bind(name, reader.type_text(value), "alias")
+def _creations(reader: Reader) -> None:
+    """Let `Foo.new(1)` be the creation of a Foo, with the arguments of that name."""
+    data, captures = reader.data, reader.captures
+    hidden: set[int] = set()
+    receivers: set[tuple[int, int]] = set()
+    listed: list[tuple[Node, Node]] = []
+    bare = []
+    for node in reader.nodes("constant_method"):
+        if data[node.start_byte : node.end_byte] != b"new" or node.parent is None:
+            continue
+        call = node.parent
+        made = call.child_by_field_name("receiver")
+        name = _last_constant(made)
+        if made is None or name is None:
+            continue
+        hidden.add(node.start_byte)
+        receivers.add(made.byte_range)
+        reader.mark(name.start_byte, "new")
+        arguments = call.child_by_field_name("arguments")
+        if arguments is None:
+            bare.append(name)
+        else:
+            listed.append((name, arguments))
+    uncalled = hidden | set(reader.starts("write"))
+    captures["args.none"] = bare + [
+        node for node in reader.nodes("args.none") if node.start_byte not in uncalled
+    ]
+    if listed:
+        captures["new"] = [name for name, _ in listed]
+        captures["new.args"] = [arguments for _, arguments in listed]
+    if hidden:
+        captures["id"] = [node for node in reader.nodes("id") if node.start_byte not in hidden]
+        captures["object"] = [
+            node for node in reader.nodes("object") if node.byte_range not in receivers
+        ]
 
 
-def _instantiate(reader: Reader, receiver: Node, method: Node) -> None:
-    """`Foo.new(...)` creates a Foo: the constant is the name that says so."""
-    if receiver.type not in ("constant", "scope_resolution"):
+def _last_constant(node: Node | None) -> Node | None:
+    if node is not None and node.type == "scope_resolution":
+        node = node.child_by_field_name("name")
+    return node if node is not None and node.type == "constant" else None
+
+
+def _command(reader: Reader, node: Node) -> None:
+    """Read what the names of some calls mean: raise, require and their like."""
+    name = reader.text(node)
+    if name in ("raise", "fail"):
+        call = node.parent
+        raised = first(call.child_by_field_name("arguments")) if call is not None else None
+        while raised is not None and raised.type == "call":
+            raised = raised.child_by_field_name("receiver")
+        constant = _last_constant(raised)
+        if constant is not None:
+            reader.mark(constant.start_byte, "raise")
+    elif name in _LOADERS:
+        _load(reader, name, node.parent)
+
+
+def _load(reader: Reader, name: str, call: Node | None) -> None:
+    arguments = parts(call.child_by_field_name("arguments")) if call is not None else []
+    if call is None or not arguments:
         return
-    _mark_constant(reader, receiver, "new")
-    last = receiver.child_by_field_name("name") or receiver
-    reader.moved[method.start_byte] = last.start_byte
-    reader.locals.append(method.start_byte)
-
-
-def _require(reader: Reader, node: Node, listed: list[Node], word: str) -> None:
-    strings = [argument for argument in listed if argument.type == "string"]
-    module = literal(reader.text(strings[-1]).encode()) if strings else None
-    if module is not None:
-        relative = word == "require_relative"
-        kind = "include" if relative else "require"
-        reader.imports.append(ImportDraft(module, "", "", node.start_byte, kind, int(relative)))
-
-
-def _accessor(reader: Reader, node: Node, argument: Node) -> None:
-    is_name = argument.type in ("simple_symbol", "string")
-    name = literal(reader.text(argument).encode()) if is_name else None
-    if not name:
+    start = call.start_byte
+    text = reader.text(arguments[-1])
+    found = _LITERAL_PATH.search(text)
+    if found is None:
         return
-    draft = Draft("property", name, argument.start_byte, argument.end_byte)
-    draft.signature = reader.line(node.start_byte, node.end_byte)
-    draft.visibility = "public"
-    draft.scopeless = True
-    reader.add(draft)
+    path = found[1]
+    if name == "autoload":
+        constant = reader.text(arguments[0]).lstrip(":")
+        reader.imports.append(ImportDraft(path, constant, constant, start, "require"))
+        return
+    if "__FILE__" in text:  # a path beside the file itself
+        path = "./" + path.removeprefix("../")
+    elif (name == "require_relative" or "__dir__" in text) and not path.startswith("."):
+        path = "./" + path.lstrip("/")
+    reader.imports.append(ImportDraft(path, "", "", start, "require"))
+
+
+def _bind_value(reader: Reader, node: Node) -> None:
+    name, value = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if name is None or value is None:
+        return
+    bound = _plain(reader.text(name))
+    if not bound.removeprefix("self.").isidentifier():
+        return
+    called = value.type == "call"
+    text = _callee(reader, value) if called else _plain(reader.text(value))
+    if text:
+        origin = "call" if called else "alias"
+        reader.bindings.append(BindingDraft(bound, text, origin, name.start_byte))
+
+
+def _callee(reader: Reader, call: Node) -> str:
+    method = call.child_by_field_name("method")
+    receiver = call.child_by_field_name("receiver")
+    if method is None or method.type not in ("identifier", "constant"):
+        return ""
+    if receiver is None:
+        return reader.text(method)
+    if receiver.type in _CONSTANT_NODES and reader.text(method) == "new":
+        return reader.text(receiver)
+    return _plain(short_expression(reader.data[call.start_byte : method.end_byte]))
+
+
+def _plain(text: str) -> str:
+    """Spell an expression as bindings do: `self.repo.find` for `@repo&.find`."""
+    text = text.replace("&.", ".")
+    return "self." + text.lstrip("@") if text.startswith("@") else text
 
 
 RUBY = Grammar(
@@ -296,8 +192,10 @@ RUBY = Grammar(
     bundle="ruby",
     query=QUERY,
     declare=declare,
-    module=module_of,
     literal=literal,
     settle=settle,
+    constructors=frozenset({"initialize"}),
+    noise=frozenset(_NOISE.split()),
+    self_name="self",
     bare_calls=True,
 )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from services.extractor.reader import Draft, Reader
 from tree_sitter import Node
+
+from services.extractor.reader import Draft, Reader
 
 _HEAD_END = re.compile(r"(?:\s|=>|[{;=:,])+$")
 _GENERIC = re.compile(r"<.*|\(.*", re.DOTALL)
@@ -59,6 +60,13 @@ def bases(reader: Reader, draft: Draft, nodes: list[Node], names: frozenset[str]
         if text:
             draft.bases.append(text)
             mark_last(reader, node, "base", names)
+
+
+def share(draft: Draft, declarators: list[Node], at: int) -> None:
+    """Give each variable of one declaration its own part of it, so that uses fall to the right one."""
+    if len(declarators) > 1:
+        draft.start = declarators[at].start_byte if at else draft.start
+        draft.end = declarators[at].end_byte if at + 1 < len(declarators) else draft.end
 
 
 def override(reader: Reader, draft: Draft) -> None:

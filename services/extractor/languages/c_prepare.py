@@ -1,0 +1,78 @@
+"""Blanks out macros that leave C and C++ unreadable before the preprocessor ran.
+
+Only forms that no plain code has are touched, and every byte keeps its place. Lines of block
+comments may be touched as well, which is of no consequence: texts come from the file itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+_CAPITALS = rb"[A-Z][A-Z0-9]*_[A-Z0-9_]+"
+# `BEGIN_DECLS`, alone on a line.
+_ALONE = re.compile(rb"^" + _CAPITALS + rb"(?=[ \t]*\r?$)", re.MULTILINE)
+# `LIB_API const char *name(`, `LIB_API int name;`
+_LEADING = re.compile(
+    rb"^" + _CAPITALS + rb"(?=[ \t]+(?:(?:const|struct|enum|unsigned|static|inline|extern)[ \t]+)*"
+    rb"[A-Za-z_][\w:]*(?:<[^;(){}\n]*>)?[ \t*&]+[A-Za-z_]\w*[ \t]*[(;=\[])",
+    re.MULTILINE,
+)
+# `EXTERN(int) name(`: the type stays.
+_TYPED = re.compile(
+    rb"^([A-Z]\w*\()([A-Za-z_][\w \t*]*)(\))(?=[ \t]+\**[A-Za-z_]\w*[ \t]*\()", re.MULTILINE
+)
+# `int LIB_CALLBACK(name)(int)` declares a name of a function type.
+_CALLBACK = re.compile(rb"\b[A-Z][A-Z0-9_]*CALLBACK(?=\(\w+\)\()")
+# `DEFINE_MAP(name, const key *, value)` without a semicolon, when nothing there is a body.
+_INVOKED = re.compile(
+    rb"^([A-Z_][A-Z0-9_]{2,}\()([^;{}()#\"]{1,300}(?:\([^;{}()#\"]{0,80}\)[^;{}()#\"]{0,200}){0,3})\)"
+    rb"(?=[ \t]*\r?\n)(?!\s*[{;:,)=\[]|\s*[a-z_*]\w*[ \t]*\()",
+    re.MULTILINE,
+)
+# `class EXPORT Name`; two patterns, because each is looked for by its first word.
+_EXPORTED = rb"[ \t]+)[A-Z][A-Z0-9_]+(?:\([^()\n]*\))?(?=[ \t]+[A-Za-z_][\w:]*\s*(?:final\s*)?[:{])"
+_EXPORTS = (re.compile(rb"(class" + _EXPORTED), re.compile(rb"(struct" + _EXPORTED))
+
+_Match = re.Match[bytes]
+
+
+def _blank(found: _Match) -> bytes:
+    return b" " * len(found[0])
+
+
+def _first_only(found: _Match) -> bytes:
+    return found[1].ljust(len(found[0]))
+
+
+def _type_only(found: _Match) -> bytes:
+    return b" " * len(found[1]) + found[2] + b" "
+
+
+def _emptied(found: _Match) -> bytes:
+    """Keep the call, lose its arguments, and end it with a semicolon."""
+    arguments = re.sub(rb"[^\r\n]", b" ", found[2][:-1])
+    return found[1] + arguments + b");"
+
+
+_C: tuple[tuple[re.Pattern[bytes], Callable[[_Match], bytes]], ...] = (
+    (_ALONE, _blank),
+    (_LEADING, _blank),
+    (_TYPED, _type_only),
+    (_INVOKED, _emptied),
+)
+
+
+def readable_c(data: bytes) -> bytes:
+    """Return the file as the C grammar can read it, of the same length."""
+    for pattern, replacement in _C:
+        data = pattern.sub(replacement, data)
+    return _CALLBACK.sub(_blank, data) if b"CALLBACK(" in data else data
+
+
+def readable_cpp(data: bytes) -> bytes:
+    """Return the file as the C++ grammar can read it, of the same length."""
+    data = readable_c(data)
+    for pattern in _EXPORTS:
+        data = pattern.sub(_first_only, data)
+    return data

@@ -1,0 +1,89 @@
+"""What C and C++ text tells of the types of variables, and what a file includes."""
+
+from __future__ import annotations
+
+from tree_sitter import Node
+
+from services.extractor.languages import shape
+from services.extractor.languages.c_declarators import name_of
+from services.extractor.languages.nodes import first
+from services.extractor.reader import ImportDraft, Reader
+
+_UNTOLD = frozenset({"primitive_type", "sized_type_specifier", "enum_specifier"})
+_CALLEES = frozenset(
+    {"identifier", "field_expression", "qualified_identifier", "template_function"}
+)
+
+
+def bind_declarations(reader: Reader) -> None:
+    """Bind the variables of every declaration; numbers and the like tell nothing."""
+    for node in reader.nodes("declaration"):
+        shaped = node.child_by_field_name("type")
+        if shaped is None or shaped.type in _UNTOLD:
+            continue
+        inferred = shaped.type == "placeholder_type_specifier"
+        tag = shaped.child_by_field_name("name") if shaped.type.endswith("_specifier") else None
+        declared = "" if inferred else reader.type_text(shaped if tag is None else tag)
+        for declarator in node.children_by_field_name("declarator"):
+            name = name_of(declarator)
+            if name is None or declarator.type == "function_declarator":
+                continue
+            if declared:
+                reader.bind(name, declared, "annotation")
+            else:
+                _bind_value(reader, name, declarator.child_by_field_name("value"))
+
+
+def _bind_value(reader: Reader, name: Node, value: Node | None) -> None:
+    """Bind an `auto` variable to what it is made from."""
+    if value is None:
+        return
+    if value.type == "new_expression":
+        text = reader.type_text(value.child_by_field_name("type"))
+        reader.bind(name, shape.without_arguments(text), "call")
+    elif value.type == "call_expression":
+        function = value.child_by_field_name("function")
+        if function is not None and function.type in _CALLEES:
+            reader.bind(name, _plain(reader, function), "call")
+    elif value.type in _CALLEES:
+        reader.bind(name, _plain(reader, value), "alias")
+
+
+def _plain(reader: Reader, node: Node) -> str:
+    return reader.type_text(node).replace("->", ".")
+
+
+def includes(reader: Reader) -> None:
+    """Record includes; a quoted path, looked for beside the file first, has level 1."""
+    for node in reader.nodes("include"):
+        path = node.child_by_field_name("path")
+        if path is None:
+            continue
+        text = reader.text(path)
+        level = int(text.startswith('"'))
+        start = node.start_byte
+        reader.imports.append(ImportDraft(text.strip('<>" '), "", "", start, "include", level))
+
+
+def usings(reader: Reader) -> None:
+    """Record using directives and declarations, and namespace aliases."""
+    for node in reader.nodes("using"):
+        target = first(node)
+        if target is None:
+            continue
+        text = reader.text(target)
+        start = node.start_byte
+        if any(child.type == "namespace" for child in node.children):
+            reader.imports.append(ImportDraft(text, "*", "", start, "using"))
+            continue
+        module, _, name = text.rpartition("::")
+        reader.imports.append(ImportDraft(module, name, name, start, "using"))
+        if module:
+            last = target.end_byte - len(name.encode())
+            reader.mark(last, "import")
+            reader.receiver_spans[last] = (target.start_byte, last - 2)
+    for node in reader.nodes("namespace_alias"):
+        alias = reader.field_text(node, "name")
+        target = node.named_children[-1]
+        text = reader.text(target)
+        reader.imports.append(ImportDraft(text, "", alias, node.start_byte, "using"))
