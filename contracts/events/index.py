@@ -83,7 +83,7 @@ class AnnPublished(Struct, frozen=True, kw_only=True, tag="ann.published"):
 
     generation: int
     space: str
-    kind: str  # flat, ivf
+    kind: str  # how the codes were made, e.g. pq4 (store/ann_codes.py)
     parts: int
     size_bytes: int
     checksum: str  # "xx128:" of the serialised index

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import traceback
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -66,6 +67,17 @@ def extract_file(path: RepoPath, data: bytes) -> Extraction:
 
     Generated and minified files are told apart by name and head and get no extract.
     """
+    # Nodes by the hundred thousand, and no cycles: the collector would only walk them in vain.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return _extraction(path, data)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _extraction(path: RepoPath, data: bytes) -> Extraction:
     kind = kind_of(path)
     language = language_of(path, data[:128])
     reason = generated_reason(path, data) or minified_reason(path, data)

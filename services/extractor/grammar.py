@@ -24,7 +24,7 @@ CEILING_SECONDS = 10.0
 _STEPS_BASE = 4_000  # parser callbacks; ordinary code needs 5 to 15 for each KiB
 _BYTES_PER_STEP = 8
 _LONG_LINE_BYTES = 20_000
-_MATCH_LIMIT = 65_536  # unfinished pattern matches held at once
+_MAX_DEPTH = 250  # hand-written code stays below 60
 
 Captures = dict[str, list[Node]]
 
@@ -100,11 +100,15 @@ class Grammar:
             raise LimitReached from None
 
     def captures(self, root: Node) -> Captures:
-        """Run the query over a tree.
+        """Run the query over a tree, down to _MAX_DEPTH.
 
-        It has no time limit of its own: tree-sitter 0.26.1 crashes when given a callback here.
+        Every open pattern above a node costs time at that node, so that a query over a tree as deep
+        as the file is long would be quadratic. (A time limit is no way out: tree-sitter 0.26.1
+        crashes when a query is given a progress callback.)
         """
-        return QueryCursor(self.compiled, match_limit=_MATCH_LIMIT).captures(root)
+        cursor = QueryCursor(self.compiled)
+        cursor.set_max_start_depth(_MAX_DEPTH)
+        return cursor.captures(root)
 
     def _parser(self) -> Parser:
         parser: Parser | None = getattr(self._local, "parser", None)

@@ -47,7 +47,8 @@ class Table:
 
 def settle(found: list[Draft], grammar: Grammar | None = None) -> Table:
     """Order drafts and give each its parent."""
-    drafts = sorted(found, key=lambda draft: (draft.start, -draft.end))
+    named = [draft for draft in found if draft.name]  # broken code may lack a name
+    drafts = sorted(named, key=lambda draft: (draft.start, -draft.end))
     _nest(drafts)
     _adopt(drafts)
     drafts = _without_repeats(drafts)

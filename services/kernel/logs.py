@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from typing import TextIO, cast
 
 from services.kernel import lean
 
@@ -39,10 +40,20 @@ def configure(level: str, *, as_json: bool, worker: str) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(file=cast("TextIO", _StandardError())),
         cache_logger_on_first_use=True,
     )
     structlog.contextvars.bind_contextvars(worker=worker)
+
+
+class _StandardError:
+    """Whatever is standard error when a line is written: loggers live longer than a redirection."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
 
 
 def _keep(

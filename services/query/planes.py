@@ -17,6 +17,7 @@ from msgspec import Struct
 from services.query.ranking.corpus import Corpus
 from services.query.ranking.dense import DensePlane, VectorTable
 from services.query.ranking.facts import FileFacts
+from store.ann import AnnGenerations, Overlay
 from store.read.live import Projections, Snapshot
 from store.rows import RepoRow
 
@@ -53,6 +54,7 @@ class Plane:
         self.facts = FileFacts(self.corpus, list(self.path_by_sequence.values()))
         self.vectors = _vectors(snapshot, row, older)
         self._dense: DensePlane | None = None
+        self._overlay: Overlay | None = None
         self.closed = False
 
     @property
@@ -62,11 +64,19 @@ class Plane:
             self._dense = DensePlane(self.corpus, self.vectors.table)
         return self._dense
 
+    def overlay(self, generations: AnnGenerations) -> Overlay | None:
+        """The published generation laid over the live vectors; None when there is none to use."""
+        if self._overlay is None and self.vectors is not None:
+            index = generations.get(self.snapshot.txn, self.row.repo_id).index
+            if index is not None and index.space == self.vectors.space:
+                self._overlay = Overlay(index, self.vectors.table)
+        return self._overlay
+
     def close(self) -> None:
         """Unpin the snapshot. Vectors and paths stay for the plane that comes after this one."""
         if not self.closed:
             self.closed = True
-            self._dense = None
+            self._dense = self._overlay = None
             del self.corpus, self.facts
             self._pinned.__exit__(None, None, None)
 

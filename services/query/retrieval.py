@@ -7,19 +7,21 @@ rung is missing.
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Literal
 
 from msgspec import Struct
 
-from contracts.extract import Symbol
+from contracts.extract import ChunkSpan, Symbol
 from contracts.ids import RepoId
 from contracts.tools.repocontext import RetrievalPath
 from services.kernel import logs
 from services.kernel.settings import Settings
 from services.query.planes import Plane, Planes
-from services.query.ranking.dense import DenseScores
+from services.query.ranking.dense import DenseScores, Pool, pooled_scores
 from services.query.ranking.fuse import RankedFile, Ranking
 from services.query.ranking.lexical import score_corpus
 from services.query.ranking.reasons import (
@@ -30,12 +32,15 @@ from services.query.ranking.reasons import (
 )
 from services.source.embedding import QueryEmbedder
 from services.source.terms import QueryTerms, query_terms
-from store.read.live import Projections
+from store.ann import AnnGenerations
+from store.read.live import Projections, Snapshot
 from store.rows import FileRow
 
 log = logs.get(__name__)
 Mode = Literal["semantic", "keyword", "empty"]
 _HEAVY_CHUNKS = 60_000
+_SHAPES_KEPT = 512
+_POOL = 1_000  # passages taken from the approximate index
 
 
 class Passage(Struct, frozen=True):
@@ -65,6 +70,34 @@ class Found(Struct, frozen=True):
     hits: tuple[Hit, ...]
 
 
+class Shapes:
+    """Symbols and chunk spans of the files that were answers lately; reading them costs most of a hit."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[
+            tuple[str, int], tuple[tuple[Symbol, ...], tuple[ChunkSpan, ...]]
+        ] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(
+        self, snapshot: Snapshot, repo_id: RepoId, sequence: int
+    ) -> tuple[tuple[Symbol, ...], tuple[ChunkSpan, ...]]:
+        """Symbols and chunks of a file record; empty for one without an extract."""
+        key = (repo_id, sequence)
+        with self._lock:
+            found = self._known.get(key)
+            if found is not None:
+                self._known.move_to_end(key)
+                return found
+        body = snapshot.body(repo_id, sequence)
+        found = ((), ()) if body is None else (body.symbols, body.chunks)
+        with self._lock:
+            self._known[key] = found
+            while len(self._known) > _SHAPES_KEPT:
+                self._known.popitem(last=False)
+        return found
+
+
 class LastQuery(Struct):
     """The newest question to a repository, for its readiness."""
 
@@ -79,6 +112,8 @@ class Retrieval:
         self._settings = settings
         self._planes = Planes(projections)
         self._embedder = QueryEmbedder(settings)
+        self._shapes = Shapes()
+        self._generations = AnnGenerations()
         self.observe: Callable[[str], None] = _unobserved
         self.last: dict[str, LastQuery] = {}
 
@@ -102,7 +137,9 @@ class Retrieval:
         ranking = Ranking(terms, plane.facts, score_corpus(terms, plane.corpus), dense)
         ranked = ranking.top(limit)
         hits = [
-            hit for each in ranked if (hit := _hit(plane, repo_id, terms, each, dense)) is not None
+            hit
+            for each in ranked
+            if (hit := _hit(plane, self._shapes, repo_id, terms, each, dense)) is not None
         ]
         mode: Mode = "empty" if not hits else "keyword" if dense is None else "semantic"
         return Found(mode, path, tuple(hits))
@@ -114,6 +151,16 @@ class Retrieval:
         if vectors is None or not vectors.table.rows or vectors.space != self._embedder.space:
             return None, "keyword.vector_plane_unavailable"
         vector = self._embedder.vector(query)
+        overlay = None
+        if (
+            self._settings.semantic_retrieval != "exact"
+            and vectors.table.rows >= self._settings.ann_threshold_vectors
+        ):
+            overlay = plane.overlay(self._generations)
+        if vector is not None and overlay is not None:
+            near = overlay.search(vector, _POOL)
+            pool = Pool(near.file_sequence, near.chunk, near.score)
+            return pooled_scores(plane.corpus, pool), "semantic.approximate"
         plane_dense = plane.dense
         if vector is None or plane_dense is None:
             return None, "keyword.vector_plane_unavailable"
@@ -137,16 +184,20 @@ def _unobserved(_path: str) -> None:
 
 
 def _hit(
-    plane: Plane, repo_id: RepoId, terms: QueryTerms, ranked: RankedFile, dense: DenseScores | None
+    plane: Plane,
+    shapes: Shapes,
+    repo_id: RepoId,
+    terms: QueryTerms,
+    ranked: RankedFile,
+    dense: DenseScores | None,
 ) -> Hit | None:
     row = plane.snapshot.file(repo_id, ranked.path)
     if row is None:
         return None
-    body = plane.snapshot.body(repo_id, ranked.file_sequence)
-    symbols = body.symbols if body is not None else ()
+    symbols, chunks = shapes.get(plane.snapshot, repo_id, ranked.file_sequence)
     passage = None
-    if ranked.chunk is not None and body is not None and ranked.chunk < len(body.chunks):
-        span = body.chunks[ranked.chunk]
+    if ranked.chunk is not None and ranked.chunk < len(chunks):
+        span = chunks[ranked.chunk]
         passage = Passage(
             ranked.chunk,
             span.start_line,

@@ -21,7 +21,7 @@ VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "bas
 SEAMS = {  # third party -> the only modules that may import it
     "nats": {"services/kernel/", "ops/", "services/projector/main.py", "services/walker/main.py", "services/reconciler/main.py", "services/query/host.py", "services/ann/", "services/embedder/"},
     "lmdb": {"store/env.py", "store/cache.py"},
-    "faiss": {"store/ann"},
+    "faiss": {"store/ann", "ops/bench/ann.py"},
     "faust": {"services/kernel/shell.py"},
     "mcp": {"services/query/mcp.py", "services/query/http.py", "services/query/stdio.py", "services/query/main.py", "services/query/gates.py"},
     "tree_sitter": {"services/extractor/", "ops/train/"},

@@ -21,6 +21,8 @@ _MODULES = {
     "c": ("c", "C"),
     "cpp": ("cpp", "CPP"),
     "kotlin": ("kotlin", "KOTLIN"),
+    "swift": ("swift", "SWIFT"),
+    "scala": ("scala", "SCALA"),
     "php": ("php", "PHP"),
     "ruby": ("ruby", "RUBY"),
 }

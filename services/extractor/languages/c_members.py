@@ -1,12 +1,14 @@
-"""Declarations of C and C++: functions, records, enums, typedefs, variables, macros."""
+"""Declarations of C and C++: namespaces, records, enums, typedefs, variables."""
 
 from __future__ import annotations
 
 from tree_sitter import Node
 
 from services.extractor.languages import shape
-from services.extractor.languages.c_declarators import function_of, inside, name_of, type_text
-from services.extractor.languages.nodes import first, parts
+from services.extractor.languages.c_declarators import function_of, name_of, type_text
+from services.extractor.languages.c_functions import function, macro, torn_function
+from services.extractor.languages.c_heads import begin, prefixes, qualify, taken_apart
+from services.extractor.languages.nodes import parts
 from services.extractor.reader import Draft, Reader
 
 _NAME_TOKENS = frozenset({"identifier", "type_identifier", "field_identifier"}) | frozenset(
@@ -20,17 +22,6 @@ _CONTAINERS = frozenset(
     {"preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "preproc_elifdef"}
     | {"linkage_specification", "declaration_list"}
 )
-_SPECIFIERS = frozenset(
-    {"storage_class_specifier", "type_qualifier", "virtual", "explicit_function_specifier"}
-)
-_ATTRIBUTES = frozenset({"attribute_declaration", "attribute_specifier", "ms_declspec_modifier"})
-_CLAUSES = {
-    "pure_virtual_clause": "abstract", "delete_method_clause": "delete",
-    "default_method_clause": "default",
-}  # fmt: skip
-_TESTS = frozenset({"TEST", "TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P"})
-_GUARD_BYTES = 300
-_EVERYWHERE = 99  # a lift past everything: macros know no scopes
 
 
 class Declarations:
@@ -38,7 +29,6 @@ class Declarations:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._is_cpp = reader.grammar.language == "cpp"
         self._seen: set[int] = set()  # starts of functions and records that the walk came by
         self._namespaces: set[str] = set()
         self._around: list[str] = []  # names of the records being walked
@@ -55,10 +45,11 @@ class Declarations:
             if node.start_byte not in self._seen:
                 self._function(node, node.child_by_field_name("declarator"), "public", node)
         for node in reader.nodes("macro"):
-            self._macro(node)
+            macro(reader, node)
         for draft in reader.drafts:
             if draft.owner in self._namespaces:
-                draft.owner = ""  # a function defined outside of its namespace is no method
+                draft.owner = ""  # defined outside of its namespace, and no member
+                draft.kind = "variable" if draft.kind == "field" else draft.kind
             elif draft.owner:
                 draft.visibility = self._access.get((draft.owner, draft.name), "")
 
@@ -95,25 +86,10 @@ class Declarations:
         elif kind == "ERROR":
             self._broken(node, access)
 
-    def _begin(self, kind: str, name: Node, outer: Node, body: Node | None) -> Draft:
-        return self._reader.add(shape.begin(self._reader, kind, name, outer, body))
-
-    def _prefixes(self, draft: Draft, node: Node) -> None:
-        """Take the specifiers and attributes of a declaration."""
-        for child in node.children:
-            kind = child.type
-            if kind in _SPECIFIERS:
-                draft.modifiers += (self._reader.text(child),)
-            elif kind in _CLAUSES:
-                draft.modifiers += (_CLAUSES[kind],)
-            elif kind in _ATTRIBUTES:
-                attribute = self._reader.line(child.start_byte, child.end_byte)
-                draft.decorators += (attribute,)
-
     def _namespace(self, node: Node) -> None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is not None:
-            draft = self._begin("namespace", name, node, body)
+            draft = begin(self._reader, "namespace", name, node, body)
             self._namespaces.update(draft.name.split("::"))
             draft.name = draft.name.replace("::", ".")
             draft.visibility = "public"
@@ -131,8 +107,8 @@ class Declarations:
         kind = _RECORDS[node.type]
         draft = None
         if name is not None:
-            draft = self._begin(kind, name, outer, body)
-            self._prefixes(draft, node)
+            draft = begin(self._reader, kind, name, outer, body)
+            prefixes(self._reader, draft, node)
             self._name_record(draft, name)
             draft.visibility = access
             for child in node.named_children:
@@ -150,7 +126,7 @@ class Declarations:
         return draft
 
     def _name_record(self, draft: Draft, name: Node) -> None:
-        scopes, token = self._taken_apart(name)
+        scopes, token = taken_apart(self._reader, name)
         draft.name = self._reader.text(token)
         draft.name_start = token.start_byte
         draft.prefix = ".".join(scopes)
@@ -162,12 +138,12 @@ class Declarations:
             elif node.type == "enumerator":
                 name = node.child_by_field_name("name")
                 if name is not None:
-                    self._begin("constant", name, node, None).visibility = "public"
+                    begin(self._reader, "constant", name, node, None).visibility = "public"
 
     def _alias(self, node: Node, access: str, outer: Node) -> None:
         name = node.child_by_field_name("name")
         if name is not None:
-            draft = self._begin("type", name, outer, None)
+            draft = begin(self._reader, "type", name, outer, None)
             draft.returns = self._reader.type_text(node.child_by_field_name("type"))
             draft.visibility = access
 
@@ -192,7 +168,7 @@ class Declarations:
                 record.signature = f"typedef {record.signature}"[:300]
                 continue
             span = declarator if record is not None or len(names) > 1 else node
-            draft = self._begin("type", name, span, None)
+            draft = begin(self._reader, "type", name, span, None)
             draft.signature = reader.line(node.start_byte, node.end_byte).rstrip("; ")
             draft.doc = reader.doc_before(node.start_byte)
             draft.returns = type_text(reader, node, declarator)
@@ -216,17 +192,17 @@ class Declarations:
             name = name_of(declarator)
             if name is None:
                 continue
-            draft = self._begin("field" if is_field else "variable", name, outer, None)
+            draft = begin(self._reader, "field" if is_field else "variable", name, outer, None)
             draft.returns = type_text(reader, node, declarator)
-            self._prefixes(draft, node)
-            draft.visibility = self._visibility(draft, access, is_field)
+            prefixes(self._reader, draft, node)
+            if "*" in draft.returns:  # what it points to is constant, not the variable
+                draft.modifiers = tuple([word for word in draft.modifiers if word != "const"])
             if not is_field and {"const", "constexpr"} & set(draft.modifiers):
                 draft.kind = "constant"
-            self._qualify(draft, name)
-
-    def _visibility(self, draft: Draft, access: str, is_member: bool) -> str:
-        """Outside of records, `static` keeps a name inside its file."""
-        return "private" if "static" in draft.modifiers and not is_member else access
+            qualify(reader, draft, name)
+            self._settle_access(draft, access)
+            if draft.owner:
+                draft.kind = "field"
 
     def _friend(self, node: Node) -> None:
         """Declare a friend function, which belongs to what is around the class."""
@@ -240,164 +216,28 @@ class Declarations:
 
     def _broken(self, node: Node, access: str) -> None:
         """Read what stands whole in code that does not parse."""
+        before: Node | None = None
         for child in node.named_children:
-            if child.type == "function_declarator":
-                self._function(node, child, access, child)
-            elif child.type == "compound_statement":
+            if child.type in ("function_declarator", "pointer_declarator"):
+                self._settle_access(torn_function(self._reader, node, before, child), access)
+            elif child.type in ("compound_statement", "ERROR"):
                 self._broken(child, access)
+            elif child.type == "parameter_declaration":
+                self._function(child, child.child_by_field_name("declarator"), access, child)
             else:
                 self._one(child, access, child)
+            before = child
 
     def _function(self, node: Node, declarator: Node | None, access: str, outer: Node) -> None:
-        reader = self._reader
         self._seen.add(node.start_byte)
-        made, name = self._function_name(declarator)
-        if made is None or name is None:
+        self._settle_access(function(self._reader, node, declarator, outer), access)
+
+    def _settle_access(self, draft: Draft | None, access: str) -> None:
+        """Give a function or variable its visibility; `static` keeps it in its file, or its class."""
+        if draft is None:
             return
-        body = node.child_by_field_name("body") if node.type != "ERROR" else None
-        opening = body
-        if body is not None and self._is_cpp:
-            opening = next((c for c in node.children if c.type == "field_initializer_list"), body)
-        draft = self._begin("function", name, outer, opening)
-        if node.type != "ERROR":
-            self._prefixes(draft, node)
-            draft.returns = type_text(reader, node, declarator)
-        if self._is_cpp:
-            self._suffixes(draft, made)
-        if node.type == "field_declaration" and reader.field_text(node, "default_value") == "0":
-            draft.modifiers += ("abstract",)
-        if node.type != "function_definition":
-            draft.modifiers += ("declaration",)
-        draft.visibility = self._visibility(draft, access, bool(self._around))
-        self._parameters(draft, made.child_by_field_name("parameters"), node)
-        self._qualify(draft, name)
-        if draft.name in _TESTS and len(draft.params) == 2:
-            self._name_test(draft)
-        if "override" in draft.modifiers:
-            shape.override(reader, draft)
-
-    def _name_test(self, draft: Draft) -> None:
-        """Call `TEST(Suite, Name) {}` by its suite and name; its types are no parameters."""
-        (first_name, first_type), (last_name, last_type) = draft.params
-        draft.prefix, draft.name = first_type or first_name, last_type or last_name
-        draft.params, draft.arity, draft.name_start = [], 0, -1
-
-    def _suffixes(self, draft: Draft, made: Node) -> None:
-        """Take what C++ writes behind the parameters."""
-        for child in made.named_children:
-            kind = child.type
-            if kind == "trailing_return_type":
-                draft.returns = self._reader.type_text(child).removeprefix("->").strip()
-            elif kind in ("virtual_specifier", "noexcept", "type_qualifier"):
-                draft.modifiers += (self._reader.text(child).partition("(")[0],)
-
-    def _function_name(self, declarator: Node | None) -> tuple[Node | None, Node | None]:
-        """Return the function declarator and the name in it."""
-        name = name_of(declarator)
-        while name is not None and name.type == "qualified_identifier":
-            last = name.child_by_field_name("name")
-            if last is None or last.type != "operator_cast":
-                break
-            return last.child_by_field_name("declarator"), name  # `A::operator bool()`
-        if name is not None and name.type == "operator_cast":
-            return name.child_by_field_name("declarator"), name
-        made = function_of(declarator)
-        if made is None:
-            return None, None
-        return made, name
-
-    def _taken_apart(self, name: Node) -> tuple[list[str], Node]:
-        """Split `a::B<T>::c` into ["a", "B"] and the node of `c`, and count no uses in the scopes."""
-        scopes = []
-        while name.type == "qualified_identifier":
-            scope, inner = name.child_by_field_name("scope"), name.child_by_field_name("name")
-            if inner is None:
-                break
-            if scope is not None:
-                scopes.append(self._reader.text(scope).partition("<")[0])
-                self._reader.captures.setdefault("skip.span", []).append(scope)
-            name = inner
-        if name.type in ("template_function", "template_method", "template_type"):
-            name = name.child_by_field_name("name") or name
-        return scopes, name
-
-    def _qualify(self, draft: Draft, name: Node) -> None:
-        """Give a function or variable its simple name and the scopes written before it."""
-        reader = self._reader
-        scopes, token = self._taken_apart(name)
-        draft.name_start = token.start_byte
-        draft.name = reader.line(token.start_byte, token.end_byte)
-        if token.type == "operator_cast":
-            target = reader.type_text(token.child_by_field_name("type"))
-            draft.name, draft.name_start = f"operator {target}", -1
-        elif token.type == "operator_name":
-            word = draft.name.removeprefix("operator").strip()
-            draft.name = "operator" + (" " * word[:1].isalpha()) + word
-        elif token.type == "destructor_name":
-            inner = first(token)
-            draft.name_start = inner.start_byte if inner is not None else -1
-        if scopes:
-            draft.owner = scopes[-1]
-            draft.prefix = ".".join(scopes)
-            reader.captures.setdefault("skip", []).append(token)
-        elif self._around:
-            self._access[self._around[-1], draft.name] = draft.visibility
-
-    def _parameters(self, draft: Draft, parameters: Node | None, node: Node) -> None:
-        reader = self._reader
-        typed = _old_style_types(reader, node) if node.type == "function_definition" else {}
-        for child in parts(parameters):
-            if child.type == "identifier":
-                text = reader.text(child)
-                draft.params.append((text, typed.get(text, "")))
-            elif child.type.endswith("parameter_declaration"):
-                declarator = child.child_by_field_name("declarator")
-                declared = type_text(reader, child, declarator)
-                if declared == "void" and declarator is None:
-                    continue
-                name = name_of(declarator)
-                text = reader.text(name) if name is not None else ""
-                if "variadic" in child.type:
-                    text = "..." + text
-                draft.params.append((text, declared))
-            elif child.type == "variadic_parameter":
-                draft.params.append(("...", ""))
-        draft.arity = len(draft.params)
-
-    def _macro(self, node: Node) -> None:
-        reader = self._reader
-        name = node.child_by_field_name("name")
-        if name is None or name.end_byte == name.start_byte or _is_guard(reader, node, name):
-            return
-        value = node.child_by_field_name("value")
-        parameters = node.child_by_field_name("parameters")
-        draft = self._begin("macro", name, node, value if parameters is not None else None)
-        draft.visibility = "public"
-        draft.lift = _EVERYWHERE
-        if parameters is not None:
-            names = reader.text(parameters).strip("()\\ ").split(",")
-            draft.params = [(text, "") for name in names if (text := name.strip("\\ \r\n\t"))]
-            draft.arity = len(draft.params)
-
-
-def _is_guard(reader: Reader, node: Node, name: Node) -> bool:
-    """Is this the `#define X` right behind a header's `#ifndef X`?"""
-    if node.child_by_field_name("value") is not None:
-        return False
-    before = reader.data[max(0, node.start_byte - _GUARD_BYTES) : node.start_byte].rstrip()
-    guarded = reader.data[name.start_byte : name.end_byte]
-    if not before.endswith(guarded) or not before[: -len(guarded)].rstrip().endswith(b"ifndef"):
-        return False
-    reader.locals.append(name.start_byte)  # a name that nothing else means
-    return True
-
-
-def _old_style_types(reader: Reader, function: Node) -> dict[str, str]:
-    """Return the types that K&R C declares between a function's head and body."""
-    types = {}
-    for declaration in parts(function, "declaration"):
-        for declarator in declaration.children_by_field_name("declarator"):
-            name = name_of(declarator)
-            if name is not None:
-                types[reader.text(name)] = type_text(reader, declaration, declarator)
-    return types
+        draft.visibility = access
+        if not self._around and "static" in draft.modifiers:
+            draft.visibility = "private"
+        elif self._around and not draft.owner:
+            self._access[self._around[-1], draft.name] = access

@@ -8,56 +8,11 @@ from tree_sitter import Node
 
 from services.extractor.grammar import Grammar
 from services.extractor.languages import shape
+from services.extractor.languages.kotlin_query import QUERY
 from services.extractor.languages.modifiers import begin
 from services.extractor.languages.nodes import first, parts
 from services.extractor.languages.recovery import recover
 from services.extractor.reader import BindingDraft, Draft, ImportDraft, Reader
-
-QUERY = """
-[(simple_identifier) (interpolated_identifier)] @id
-(type_identifier) @id @type
-(navigation_expression . (_) @object)
-(directly_assignable_expression . (_) @object (navigation_suffix))
-(callable_reference . (type_identifier) @object (simple_identifier))
-(user_type (type_identifier) . (type_identifier)) @qualified_type
-(call_expression [(simple_identifier) (navigation_expression)]
-  . (call_suffix . (value_arguments) @args.direct))
-(call_expression [(simple_identifier) (navigation_expression)]
-  . (call_suffix . (annotated_lambda) @args.one))
-(call_expression [(simple_identifier) @callee (navigation_expression (navigation_suffix (_) @callee))]
-  . (call_suffix (type_arguments) . (value_arguments) @args))
-(constructor_invocation (user_type (type_identifier) .) . (value_arguments) @args.direct)
-(value_argument (simple_identifier) @skip . "=")
-(value_argument (string_literal) @string)
-(value_arguments [(line_comment) (multiline_comment)] @args.comment)
-(annotation [(user_type (type_identifier) @decorator .)
-             (constructor_invocation (user_type (type_identifier) @decorator .))])
-(jump_expression "throw" (call_expression
-  . [(simple_identifier) @raise (navigation_expression (navigation_suffix (_) @raise))]))
-
-(variable_declaration . (simple_identifier) @local)
-(parameter . (simple_identifier) @local)
-(catch_block . (simple_identifier) @local)
-(type_parameter (type_identifier) @local)
-(assignment (directly_assignable_expression . (simple_identifier) @write .))
-(directly_assignable_expression (navigation_suffix (simple_identifier) @write) .)
-(postfix_expression (simple_identifier) @write ["++" "--"])
-(postfix_expression (navigation_expression (navigation_suffix (_) @write)) ["++" "--"])
-
-[(line_comment) (multiline_comment)] @comment
-[(class_declaration) (object_declaration) (companion_object)] @class
-[(function_declaration) (secondary_constructor)] @function
-(property_declaration) @property
-(statements (property_declaration) @property.local)
-(class_parameter) @class_parameter
-(enum_entry) @entry
-(type_alias) @alias
-(object_literal) @object_literal
-(parameter) @parameter
-(package_header) @package @skip.span
-(import_header) @import
-(import_header [(identifier) (import_alias)] @skip.span)
-"""
 
 _NAMES = frozenset({"simple_identifier", "type_identifier"})
 _TYPES = (
@@ -70,6 +25,7 @@ _WORDS = (
     rb"|override|operator|infix|tailrec|external|enum|annotation|companion|final|expect|actual"
     rb"|fun(?=[ \t]+interface\b)"
 )
+_VISIBILITIES = frozenset({"private", "internal", "protected"})
 _HEAD = re.compile(
     rb"^(?P<indent>[ \t]*)(?:(?:@\w+(?:\([^)\n]*\))?|" + _WORDS + rb")[ \t]+)*"
     rb"(?P<keyword>class|interface|object|fun)[ \t]+(?:<[^>\n]*>[ \t]*)?(?:[\w<>?, ]+?\.)?"
@@ -106,11 +62,20 @@ def declare(reader: Reader) -> None:
         draft = _named(reader, "type", node, "type_identifier")
         if draft is not None:
             draft.returns = reader.type_text(next(iter(parts(node, *_TYPES)), None))
-    recover(reader, _HEAD, _HEAD_KINDS)
+    for draft in recover(reader, _HEAD, _HEAD_KINDS):
+        word = draft.signature.partition(" ")[0]
+        draft.visibility = word if word in _VISIBILITIES else "public"
+    _note_uses(reader)
+    for node in reader.nodes("import"):
+        _import(reader, node)
+
+
+def _note_uses(reader: Reader) -> None:
+    """Tell what the query cannot: bases and parameters of what has no name, and qualified types."""
     for node in reader.nodes("object_literal"):
         _bases(reader, Draft("class", "", 0, 0), node)
     for node in reader.nodes("parameter"):
-        if node.start_byte not in reader.typed_parameters:  # of a function without a name
+        if node.start_byte not in reader.typed_parameters:
             name, declared = _name_and_type(node)
             if name is not None:
                 reader.bind(name, reader.type_text(declared), "parameter")
@@ -118,8 +83,8 @@ def declare(reader: Reader) -> None:
         names = parts(node, "type_identifier")
         reader.receiver_spans[names[-1].start_byte] = (names[0].start_byte, names[-2].end_byte)
         reader.captures.setdefault("skip", []).extend(names[:-1])
-    for node in reader.nodes("import"):
-        _import(reader, node)
+    for start in reader.starts("infix"):
+        reader.mark(start, "call")
 
 
 def _named(reader: Reader, kind: str, node: Node, token: str) -> Draft | None:

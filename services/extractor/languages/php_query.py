@@ -43,6 +43,7 @@ _QUERY = """
 (use_list) @skip.span
 (throw_expression (object_creation_expression <raise>))
 (property_hook (name) @skip)
+(foreach_statement (_) "as" (member_access_expression name: (name) @write))
 [(goto_statement) (named_label_statement) (dynamic_variable_name)] @skip.span
 
 (assignment_expression left: [(member_access_expression) (scoped_property_access_expression)

@@ -18,8 +18,7 @@ from services.extractor.languages.ruby_query import QUERY
 from services.extractor.reader import BindingDraft, Draft, ImportDraft, Reader, short_expression
 
 _NOISE = b"__method__ __FILE__ __LINE__ __dir__ __ENCODING__ _1 _2 _3"
-_QUOTED = re.compile(r"(?:%[qQ]?.)?['\"]?(.*?)['\"})\]|>]?$", re.DOTALL)
-_ADJACENT = re.compile(rb"(?<!\\)(['\"])[\s\\]+['\"]")
+_PIECE = re.compile(rb"""'((?:[^'\\]|\\.)*)'?|"((?:[^"\\]|\\.)*)"?""", re.DOTALL)
 _LITERAL_PATH = re.compile(r"['\"]([^'\"#]+)['\"]")
 _CONSTANT_NODES = frozenset({"constant", "scope_resolution"})
 _LOADERS = frozenset({"require", "require_relative", "load", "autoload"})
@@ -33,10 +32,10 @@ def literal(raw: bytes) -> str | None:
         return raw[1:].strip(b"\"'").decode(errors="replace")
     if raw.startswith((b"\n", b"\r")):  # of a heredoc; its end tag is the last line
         return raw.strip().rpartition(b"\n")[0].decode(errors="replace")
-    if raw.startswith((b"'", b'"')):
-        raw = _ADJACENT.sub(b"", raw)
-    found = _QUOTED.match(raw.decode(errors="replace"))
-    return found[1] if found else None
+    if raw.startswith(b"%"):  # %q(...)
+        return raw.lstrip(b"%qQ")[1:-1].decode(errors="replace")
+    pieces = [single or double for single, double in _PIECE.findall(raw)]
+    return b"".join(pieces).decode(errors="replace")
 
 
 def declare(reader: Reader) -> None:

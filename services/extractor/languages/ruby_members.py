@@ -167,8 +167,6 @@ class Outline:
             mark = _PARAMETER_MARKS.get(node.type)
             if mark is not None:
                 name = mark + plain
-            elif node.type == "keyword_parameter":
-                name = plain + ":"
             else:
                 name = plain = plain or reader.text(node)
             draft.params.append((name, documented.get(plain, "")))
@@ -229,7 +227,8 @@ class Outline:
         listed = _SORBET_PARAMS.search(text)
         types = dict(_SORBET_PARAM.findall(listed[1])) if listed else {}
         draft.params = [
-            (name, types.get(name.strip("*&:"), declared).strip()) for name, declared in draft.params
+            (name, types.get(name.strip("*&:"), declared).strip())
+            for name, declared in draft.params
         ]
         found = _SORBET_RETURNS.search(text)
         draft.returns = found[1] if found else draft.returns

@@ -61,7 +61,11 @@ def sql(data: bytes) -> list[Draft]:
         kind = _SQL_KINDS.get(word, word.decode())
         start = match.start() + len(match[0]) - len(match[0].lstrip())
         draft = entry(
-            kind, _QUOTES.sub(b"", match["name"]), start, _sql_end(data, match.end()), match[0]
+            kind,
+            _QUOTES.sub(b"", match["name"]),
+            start,
+            _sql_end(data, match.end("name")),
+            match[0],
         )
         draft.signature = draft.signature.rstrip("( ")
         draft.doc = comment_above(data, start, b"--")
