@@ -75,10 +75,15 @@ class Codes:
             self._index.add(_floats(rows[start : start + _SLICE], _padded(self._dimension)))
 
     def nearest(self, query: F4, count: int) -> I8:
-        """Numbers of the `count` vectors with the roughly largest inner product, best first."""
+        """Numbers of the `count` vectors with the roughly largest inner product, best first.
+
+        All of them, in no order, when as many are asked for.
+        """
+        if count >= len(self):
+            return np.arange(len(self))
         wide = np.zeros((1, _padded(self._dimension)), np.float32)
         wide[0, : self._dimension] = query
-        _, numbers = self._index.search(wide, min(count, len(self)))
+        _, numbers = self._index.search(wide, count)
         found: I8 = numbers[0]
         return found[found >= 0]
 

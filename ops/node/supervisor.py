@@ -41,6 +41,8 @@ from services.kernel.settings import Settings
 
 _PIPELINE = ("walker", "reconciler", "memory", "embedder", "ann")
 _STOP_S = 20.0
+# The Go runtime lets garbage grow to the size of what lives; what lives here is mostly page cache.
+_BROKER_ENVIRON = {"GOMEMLIMIT": "80MiB", "GOGC": "60"}
 _DISK_LOOK_S = 10.0
 
 
@@ -144,7 +146,7 @@ class Node:
         assert self._broker is not None
         pipes = process.Pipes(keep=self._lock.descriptor)
         return process.start(
-            process.replaced(self._broker.command(), os.environ), pipes, death=signal.SIGTERM
+            process.replaced(self._broker.command(), _BROKER_ENVIRON | os.environ), pipes, death=signal.SIGTERM
         )
 
     def _worker(self, name: str, names: Sequence[str]) -> Child:

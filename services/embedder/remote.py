@@ -85,12 +85,12 @@ class RemoteProvider:
             self._pool.submit(self._request, wanted[at : at + self._batch])
             for at in range(0, len(wanted), self._batch)
         ]
-        done, waiting = wait(running, return_when=FIRST_EXCEPTION)
-        for future in waiting:
-            future.cancel()
+        _, waiting = wait(running, return_when=FIRST_EXCEPTION)
+        asked = [future for future in running if future not in waiting or not future.cancel()]
+        wait(asked)  # what a server is at work on already is worth having
         answers: dict[bytes, bytes] = {}
         try:
-            for future in done:
+            for future in asked:
                 answers.update(future.result())
         except EndpointDown as fault:
             raise Outage(fault.message, hint=fault.hint, **fault.details) from None

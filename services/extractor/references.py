@@ -142,7 +142,7 @@ class _Strings:
 def _columns(rows: list[_Row], strings: _Strings, lines: Lines) -> References:
     kind, name, receiver, start, scope, argc, literal = zip(*rows, strict=True)
     positions = np.array(start)
-    line = np.searchsorted(lines.breaks, positions, side="left")
+    line = lines.breaks.searchsorted(positions)
     return References(
         strings=strings.table(),
         kind=bytes(kind),

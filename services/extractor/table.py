@@ -13,6 +13,7 @@ from services.extractor.reader import TYPE_KINDS, Draft
 
 _ONCE = frozenset({"variable", "constant", "field"})  # later assignments declare nothing new
 _BODILESS = _ONCE | {"component"}  # what a single-file component imports is the file's
+_BEYOND = 1 << 62  # no byte position is as large
 _NAME_CHARS = 200
 _FULL_NAME_CHARS = 500
 
@@ -37,11 +38,15 @@ class Table:
         return scope
 
     def scopes_at(self, positions: list[int]) -> list[int]:
-        """Return the innermost symbol around each byte position."""
-        if not positions:
-            return []
-        at = np.searchsorted(np.array(self.bounds), positions, side="right") - 1
-        scopes: list[int] = np.array(self.owners)[at].tolist()
+        """Return the innermost symbol around each of the ascending byte positions."""
+        bounds, owners = [*self.bounds, _BEYOND], self.owners
+        scopes = []
+        at, following, owner = 0, bounds[1], owners[0]
+        for position in positions:
+            while following <= position:
+                at += 1
+                following, owner = bounds[at + 1], owners[at]
+            scopes.append(owner)
         return scopes
 
 
@@ -146,7 +151,7 @@ def _spans(drafts: list[Draft]) -> tuple[list[int], list[int]]:
         bounds.append(draft.start)
         owners.append(draft.index)
         stack.append((end, draft.index))
-    close(1 << 62)
+    close(_BEYOND)
     return bounds, owners
 
 
@@ -199,5 +204,5 @@ class Lines:
         self.count = len(self.breaks) + (0 if not data or data.endswith(b"\n") else 1)
 
     def of(self, positions: list[int]) -> list[int]:
-        found: list[int] = (np.searchsorted(self.breaks, positions, side="left") + 1).tolist()
+        found: list[int] = (self.breaks.searchsorted(positions) + 1).tolist()
         return found

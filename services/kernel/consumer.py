@@ -317,7 +317,11 @@ class Consumer(Service, Generic[E]):
         if isinstance(error, Outage):  # only at a stop
             await self._bus.publish(delivery.message.reply, b"-NAK")
             return
-        if isinstance(error, Poisoned) or delivery.attempt >= policy.max_deliver:
+        retryable = isinstance(error, Fault) and error.retryable
+        # What a dependency could not do yet is not the message's fault: it comes back for ever.
+        if isinstance(error, Poisoned) or (
+            delivery.attempt >= policy.max_deliver and not retryable
+        ):
             if self._parked is not None:
                 try:
                     await self._parked(delivery, error)
@@ -326,7 +330,6 @@ class Consumer(Service, Generic[E]):
             await self._park(delivery.message, delivery.sequence, delivery.attempt, error)
             return
         pause = policy.backoff_s[min(delivery.attempt, len(policy.backoff_s)) - 1]
-        retryable = isinstance(error, Fault) and error.retryable
         log.log(
             20 if retryable else 30,
             "retry",

@@ -37,7 +37,9 @@ starlark: build build.bazel workspace tiltfile | just: justfile | go-mod: go.mod
 text: license copying notice authors readme changelog | bash: .bashrc .bash_profile .profile
 ini: .gitconfig .npmrc .flake8 .env | gitignore: .gitignore .dockerignore .npmignore
 """
-_SHEBANG = re.compile(rb"#![^\n]*?[/ ](python|node|ruby|php|perl|lua|bash|zsh|ksh|dash|sh|deno)[\d.]*(?:\s|$)")
+_SHEBANG = re.compile(
+    rb"#![^\n]*?[/ ](python|node|ruby|php|perl|lua|bash|zsh|ksh|dash|sh|deno)[\d.]*(?:\s|$)"
+)
 _SHEBANG_LANGUAGES = {"node": "javascript", "deno": "typescript", "zsh": "bash", "ksh": "bash"} | {
     "dash": "bash",
     "sh": "bash",

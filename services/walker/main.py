@@ -197,7 +197,9 @@ class Walker(Service):
     async def _degraded(self, watched: Watched, notice: Degraded) -> None:
         """Walk from time to time from now on, and say so."""
         watched.notice = f"not watched, walked every minute instead: {notice.message}"
-        log.warning("watch_degraded", repo=watched.row.repo_id, reason=notice.reason, hint=notice.hint)
+        log.warning(
+            "watch_degraded", repo=watched.row.repo_id, reason=notice.reason, hint=notice.hint
+        )
         watched.watching.set()
         watched.hurry.set()
 
@@ -281,13 +283,14 @@ class Walker(Service):
             error=error,
             notice=watched.notice,
         )
+        await self._progress(row, job, files, files)
         await out.stored()
         await out.put(
             subjects.seen(row.repo_id, walk_id, number), self._wrap(row, finished, job.pass_id)
         )
 
-    async def _progress(self, row: RepoRow, job: PassJob, files: int) -> None:
-        event = StageProgress(pass_id=job.pass_id, stage="walk", done=files, total=0)
+    async def _progress(self, row: RepoRow, job: PassJob, files: int, total: int = 0) -> None:
+        event = StageProgress(pass_id=job.pass_id, stage="walk", done=files, total=total)
         await self._bus.publish(
             subjects.progress(row.repo_id, "walk"), self._wrap(row, event, job.pass_id)
         )

@@ -25,12 +25,14 @@ _MODULES = {
     "scala": ("scala", "SCALA"),
     "php": ("php", "PHP"),
     "ruby": ("ruby", "RUBY"),
+    "lua": ("lua", "LUA"),
+    "bash": ("bash", "BASH"),
 }
 
 
 def grammar_for(path: str, language: str, data: bytes) -> Grammar | None:
     """Return the grammar for a file, None when its language is only text."""
-    if path.endswith(".tsx"):
+    if path.lower().endswith(".tsx"):
         language = "tsx"
     elif language == "c" and path.endswith((".h", ".H")) and _looks_like_cpp(data):
         language = "cpp"

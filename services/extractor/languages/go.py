@@ -8,6 +8,7 @@ from tree_sitter import Node
 
 from services.extractor.grammar import Grammar
 from services.extractor.languages import go_imports, go_literals, go_values
+from services.extractor.languages.go_query import QUERY
 from services.extractor.languages.go_shape import (
     begin,
     bind_parameters,
@@ -17,49 +18,6 @@ from services.extractor.languages.go_shape import (
 from services.extractor.languages.nodes import first
 from services.extractor.languages.recovery import recover
 from services.extractor.reader import BindingDraft, Draft, Reader
-
-QUERY = """
-[(identifier) (field_identifier)] @id
-(type_identifier) @id @type
-(selector_expression operand: (_) @object)
-(qualified_type package: (_) @object)
-(call_expression
-  function: [(identifier) (selector_expression)] . arguments: (argument_list) @args.direct)
-(call_expression
-  function: [(identifier) @callee (selector_expression field: (_) @callee)]
-  type_arguments: (_) arguments: (argument_list) @args)
-(type_conversion_expression type: (generic_type) @generic_call)
-(selector_expression operand:
-  [(composite_literal) (parenthesized_expression) (type_assertion_expression)]) @of_typed
-(argument_list [(interpreted_string_literal) (raw_string_literal)] @string)
-(argument_list (comment) @args.comment)
-
-(func_literal) @closure
-(short_var_declaration) @short
-(range_clause left: (expression_list (identifier) @local))
-(receive_statement left: (expression_list (identifier) @local))
-(type_switch_statement alias: (expression_list (identifier) @local))
-(parameter_declaration name: (identifier) @local)
-(variadic_parameter_declaration name: (identifier) @local)
-(type_parameter_declaration name: (identifier) @local)
-(assignment_statement
-  left: (expression_list [(identifier) @write (selector_expression field: (_) @write)]))
-(inc_statement [(identifier) @write (selector_expression field: (_) @write)])
-(dec_statement [(identifier) @write (selector_expression field: (_) @write)])
-(field_declaration name: (_) @skip)
-(method_elem name: (_) @skip)
-
-(composite_literal type: (_) @literal.type body: (_) @literal.body)
-(literal_element (literal_value) @literal.bare)
-(keyed_element . (literal_element (identifier) @literal.key))
-
-[(function_declaration) (method_declaration)] @function
-(type_declaration) @type_declaration
-[(const_declaration) (var_declaration)] @values
-(statement_list [(const_declaration) (var_declaration)] @values.local)
-(import_spec) @import
-(comment) @comment
-"""
 
 _TYPES = (
     b"any bool byte comparable complex64 complex128 error float32 float64 int int8 int16 int32 "
@@ -103,10 +61,11 @@ def declare(reader: Reader) -> None:
     go_values.declare(reader)
     go_literals.read_keys(reader)
     go_imports.read_imports(reader)
-    for node in reader.nodes("generic_call"):
-        _mark(reader, node, "call")
-    for node in reader.nodes("of_typed"):
-        _receiver_type(reader, node)
+    for node in reader.nodes("type_arguments"):
+        _generic_call(reader, node)
+    for node in reader.nodes("around_type"):
+        if reader.data.startswith(b".", node.end_byte):
+            _receiver_type(reader, node)
     for node in reader.nodes("closure"):
         bind_parameters(reader, node)
     for start in _calls(reader.data, b"panic("):
@@ -244,13 +203,34 @@ def _receiver(reader: Reader, draft: Draft, receiver: Node) -> None:
         draft.owner = reader.text(declared)
 
 
-def _receiver_type(reader: Reader, selector: Node) -> None:
-    """Take the type for the receiver in `(*T).m`, `x.(*T).m`, `T{}.m` and `(&T{}).m`."""
-    operand, name = selector.child_by_field_name("operand"), selector.child_by_field_name("field")
-    while operand is not None and operand.type in _AROUND_TYPE:
-        operand = operand.child_by_field_name("type") or first(operand)
-    if operand is not None and name is not None and operand.type in _TYPE_NAMES:
-        reader.receiver_spans[name.start_byte] = operand.byte_range
+def _generic_call(reader: Reader, arguments: Node) -> None:
+    """Tell `Map[K, V](x)` for a call: with one argument it is parsed as a conversion."""
+    around = arguments.parent
+    if around is None:
+        return
+    if around.type == "generic_type":
+        outer = around.parent
+        if outer is not None and outer.type == "type_conversion_expression":
+            _mark(reader, around, "call")
+    elif around.type == "call_expression":
+        function = around.child_by_field_name("function")
+        listed = around.child_by_field_name("arguments")
+        if function is not None and function.type == "selector_expression":
+            function = function.child_by_field_name("field")
+        if function is not None and listed is not None:
+            reader.captures.setdefault("callee", []).append(function)
+            reader.captures.setdefault("args", []).append(listed)
+
+
+def _receiver_type(reader: Reader, operand: Node) -> None:
+    """Take the type for the receiver in `(*T).m`, `x.(*T).m` and `(&T{}).m`."""
+    selector = operand.parent
+    name = selector.child_by_field_name("field") if selector is not None else None
+    found: Node | None = operand
+    while found is not None and found.type in _AROUND_TYPE:
+        found = found.child_by_field_name("type") or first(found)
+    if found is not None and name is not None and found.type in _TYPE_NAMES:
+        reader.receiver_spans[name.start_byte] = found.byte_range
 
 
 def _mark(reader: Reader, node: Node, kind: str) -> str:

@@ -6,21 +6,26 @@ import re
 
 from services.extractor.reader import ImportDraft, Reader
 
+_SPEC = re.compile(rb"(?:(\.|[\w\x80-\xff]+)\s*)?[\"`]([^\"`\n]*)[\"`]")
+_JOINED = re.compile(rb"[\w./\"]")
 _NAME = re.compile(r"[^\W\d]\w*\Z")
 _VERSION = re.compile(r"v[2-9]\d*\Z|v1\d+\Z")
 _DOTTED_VERSION = re.compile(r"\.v\d+\Z")
 
 
 def read_imports(reader: Reader) -> None:
-    for node in reader.nodes("import"):
-        path = reader.field_text(node, "path")[1:-1]
-        name = reader.field_text(node, "name")
+    data = reader.data
+    for start, end in reader.spans("import"):
+        spec = _SPEC.match(data, start, end)
+        if spec is None:
+            continue
+        name, path = (spec[1] or b"").decode(), spec[2].decode(errors="replace")
         if name == ".":
-            found = ImportDraft(path, "*", "", node.start_byte)
+            found = ImportDraft(path, "*", "", start)
         elif name == "_":
-            found = ImportDraft(path, "", "", node.start_byte)
+            found = ImportDraft(path, "", "", start)
         else:
-            found = ImportDraft(path, "", name or _package(path, reader.data), node.start_byte)
+            found = ImportDraft(path, "", name or _package(path, data), start)
         reader.imports.append(found)
 
 
@@ -44,4 +49,9 @@ def _package(path: str, data: bytes) -> str:
 
 
 def _used(name: str, data: bytes) -> bool:
-    return re.search(rb"(?<![\w.])" + name.encode() + rb"\.", data) is not None
+    """Does the file name a member of the package? Only a blank or a bracket may stand before."""
+    text = name.encode() + b"."
+    at = data.find(text)
+    while at > 0 and _JOINED.match(data, at - 1):
+        at = data.find(text, at + 1)
+    return at >= 0

@@ -16,43 +16,39 @@ _NAMED = re.compile(rb"(?!map\[|(?:struct|interface|func)\b)(?:\w+\.)?(\w+)(?:\[
 _ELEMENT = re.compile(rb"(?:\[[^\[\]]*\]|map\[(?:[^\[\]]|\[[^\[\]]*\])*\])\s*", re.DOTALL)
 
 _Type = tuple[int, int]  # region of its source text
+_NO_TYPE = (0, 0)
 
 
 def read_keys(reader: Reader) -> None:
     """Mark literals of named types as creations, and their keys as writes of fields."""
-    types = sorted([node.byte_range for node in reader.nodes("literal.type")])
-    bodies = sorted([node.byte_range for node in reader.nodes("literal.body")])
-    if len(types) != len(bodies):  # broken code
-        return
     data, roles = reader.data, reader.roles
-    for start, end in types:
+    types = {end: start for start, end in reader.spans("literal.type")}
+    for end, start in types.items():
         named = _NAMED.match(data, start, end)
         if named is not None:
             roles[named.start(1)] = _NEW
     keys = reader.nodes("literal.key")
     if not keys:
         return
-    openings: list[tuple[int, int, _Type | None]] = [
-        (*body, declared) for body, declared in zip(bodies, types, strict=True)
-    ]
-    openings += [(*node.byte_range, None) for node in reader.nodes("literal.bare")]
-    openings.sort(key=lambda opening: opening[0])
+    literals = sorted(reader.spans("literal"))
     around: list[tuple[int, _Type]] = []  # end and type of the open literals, outermost first
-    at, last = 0, len(openings)
+    at, last = 0, len(literals)
     skipped = reader.captures.setdefault("skip", [])
     for key in sorted(keys, key=lambda node: node.start_byte):
         start = key.start_byte
-        while at < last and openings[at][0] < start:
-            first, end, declared = openings[at]
+        while at < last and literals[at][0] < start:
+            first, end = literals[at]
             at += 1
             while around and around[-1][0] <= first:
                 around.pop()
-            if declared is None:
-                declared = _element(data, around[-1][1]) if around else (0, 0)
+            if first in types:
+                declared = (types[first], first)
+            else:
+                declared = _element(data, around[-1][1]) if around else _NO_TYPE
             around.append((end, declared))
         while around and around[-1][0] <= start:
             around.pop()
-        declared = around[-1][1] if around else (0, 0)
+        declared = around[-1][1] if around else _NO_TYPE
         named = _NAMED.match(data, *declared)
         if named is not None:
             roles[start] = _WRITE
@@ -65,6 +61,6 @@ def _element(data: bytes, declared: _Type) -> _Type:
     """Return the type of a literal's elements; what is left of an element's own type."""
     found = _ELEMENT.match(data, *declared)
     if found is None:
-        return (0, 0)
+        return _NO_TYPE
     start = found.end()
     return (start + data.startswith(b"*", start), declared[1])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
+
 from tree_sitter import Node
 
 from services.extractor.languages.go_shape import begin, take_parameters
@@ -12,15 +15,16 @@ _NAMED_TYPES = frozenset({"type_identifier", "qualified_type", "generic_type"})
 _CONTAINERS = frozenset({"slice_type", "array_type", "map_type", "implicit_length_array_type"})
 _BUILTIN_NAMES = (
     "any append bool byte cap clear close complex copy float32 float64 imag int int8 int16 int32 "
-    "int64 len max min panic print println real recover rune string uint uint8 uint16 uint32 "
-    "uint64 uintptr"
+    "int64 len make max min panic print println real recover rune string uint uint8 uint16 uint32 "
+    "uint64 uintptr new"
 )
-_BUILTINS = frozenset(_BUILTIN_NAMES.split())
+_BUILTINS = frozenset([*_BUILTIN_NAMES.split(), "nil", "true", "false"])
+_PLAIN = re.compile(rb"([A-Za-z_]\w*)(?:, ([A-Za-z_]\w*))? := ([A-Za-z_]\w*(?:\.\w+)*)(\([^()]*\))?\Z")
 
 
 def declare(reader: Reader) -> None:
     """Declare package-level constants and variables; note and bind those of functions."""
-    local = set(reader.starts("values.local"))
+    bodies = _outermost(reader.spans("function") + reader.spans("closure"))
     for node in reader.nodes("values"):
         keyword = "const" if node.type == "const_declaration" else "var"
         specs = node.named_children
@@ -29,16 +33,45 @@ def declare(reader: Reader) -> None:
             alone = False
         else:
             alone = node.child_count == 2
-        if node.start_byte in local:
+        if _inside(bodies, node.start_byte):
             _declare_locals(reader, specs)
         else:
             _declare(reader, keyword, specs, node if alone else None)
     for node in reader.nodes("short"):
+        plain = _PLAIN.match(reader.data, *node.byte_range)
+        if plain is not None and plain[3].decode() not in _BUILTINS:
+            _bind_plain(reader, plain)
+            continue
         names, values = node.child_by_field_name("left"), node.child_by_field_name("right")
         if names is not None and values is not None:
             found = names.named_children
             reader.locals += [name.start_byte for name in found]
             _bind_values(reader, found, values)
+
+
+def _bind_plain(reader: Reader, plain: re.Match[bytes]) -> None:
+    """Bind `a := b.c`, `a := b.c(d)` and `a, err := b.c(d)`, most of all there are, by text."""
+    start, name = plain.start(1), plain[1].decode()
+    reader.locals.append(start)
+    if plain[2] is not None:
+        reader.locals.append(plain.start(2))
+    if name != "_":
+        origin = "alias" if plain[4] is None else "call"
+        reader.bindings.append(BindingDraft(name, plain[3].decode(), origin, start))
+
+
+def _outermost(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the spans that lie in no other, in order."""
+    found: list[tuple[int, int]] = []
+    for span in sorted(spans):
+        if not found or span[0] >= found[-1][1]:
+            found.append(span)
+    return found
+
+
+def _inside(spans: list[tuple[int, int]], position: int) -> bool:
+    at = bisect_right(spans, (position, position)) - 1
+    return at >= 0 and spans[at][1] > position
 
 
 def _declare(reader: Reader, keyword: str, specs: list[Node], whole: Node | None) -> None:

@@ -12,8 +12,9 @@ import re
 from tree_sitter import Node
 
 from services.extractor.grammar import Grammar
-from services.extractor.languages import ruby_members as members
 from services.extractor.languages.nodes import first, parts
+from services.extractor.languages.ruby_bodies import Bodies
+from services.extractor.languages.ruby_members import Outline
 from services.extractor.languages.ruby_query import QUERY
 from services.extractor.reader import BindingDraft, Draft, ImportDraft, Reader, short_expression
 
@@ -46,14 +47,14 @@ def declare(reader: Reader) -> None:
     _creations(reader)
     for node in reader.nodes("command"):
         _command(reader, node)
-    outline = members.Outline(reader)
+    outline = Outline(reader)
     for node in reader.nodes("class"):
         outline.add_class(node)
     for node in reader.nodes("method"):
         outline.add_method(node)
     for node in reader.nodes("constant"):
         outline.add_constants(node)
-    outline.read_bodies()
+    Bodies(reader, outline).read()
     for node in reader.nodes("assigned"):
         _bind_value(reader, node)
 
