@@ -64,7 +64,7 @@ ROWS = (
     Row("A29", "U5", "MemoryTopic without topic is refused", (f"{_ASK}::test_scan_refuses_what_does_not_go_together",)),
     Row("R4.recall", "R4", "every record that scan shows can be recalled", (f"{_PIPE}::test_every_scanned_key_can_be_recalled",)),
     Row("R3.4a", "R3.4", "the content projection is the first 65,536 characters", (f"{_ASK}::test_the_content_record_is_the_first_65536_characters",)),
-    Row("R3.4b", "R3.4", "token counts are exact", ("tests/unit/test_tokens.py::test_both_engines_count_alike",)),
+    Row("R3.4b", "R3.4", "token counts are exact", ("tests/unit/test_tokens.py::test_both_engines_count_the_same_on_random_text",)),
     # -- onboarding and status --------------------------------------------------------------------
     Row("A09", "U5", "an unknown repository has status None and no error", (f"{_ASK}::test_an_unknown_repository_is_no_error_where_the_spec_says_so",)),
     Row("A10", "U5", "add_repo returns Running at once and ends Completed/Done", (f"{_ASK}::test_add_repo_answers_running_at_once", f"{_PIPE}::test_the_status_counts_what_the_walk_saw")),

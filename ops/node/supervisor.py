@@ -122,14 +122,14 @@ class Node:
             workers.preload_pipeline()
         self._worker("projector", ("projector",))
         self._worker("pipeline", _PIPELINE)
-        for _ in range(processors() if self._cold else 1):
-            self._add_extractor()
+        if self._cold:
+            self._start_extractors(processors())
         bus = Bus(self._settings, "ops")
         await bus.start()
         try:
             await provision(bus, replicas=self._settings.replicas)
             self._fleet = Fleet(
-                lambda: _backlog(bus), self._resize, len(self._extractors), processors()
+                lambda: _backlog(bus), self._resize, len(self._extractors) or 1, processors()
             )
             await bus.subscribe("progress.>", self._on_progress)
             await Onboarding(bus, self._settings.node).run(self._plan.roots)
@@ -137,6 +137,8 @@ class Node:
                 url = await self._serving
                 self._screen.clear()
                 self._announce(url)
+            if not self._extractors:
+                self._start_extractors(1)
             self._fleet.nudge()
             await self._stop.wait()
         finally:
@@ -197,15 +199,24 @@ class Node:
         self._task(child.keep(self._tell, self._check_disk))
         return child
 
+    def _start_extractors(self, count: int) -> None:
+        if process.FORKS:
+            workers.preload_extractor()
+        for _ in range(count):
+            self._add_extractor()
+
     def _add_extractor(self) -> None:
         number = len(self._extractors) + 1
         name = "extractor" if number == 1 else f"extractor-{number}"
         self._extractors.append(self._worker(name, ("extractor",)))
 
     async def _resize(self, count: int) -> None:
+        leaving: list[Child] = []
+        if count < len(self._extractors):
+            # All of them grew with what they read; a fresh one has the memory of a fresh one.
+            leaving, self._extractors = self._extractors, []
         while len(self._extractors) < count:
             self._add_extractor()
-        leaving, self._extractors = self._extractors[count:], self._extractors[:count]
         await asyncio.gather(*(child.stop(_STOP_S) for child in leaving))
         self._children = [child for child in self._children if child not in leaving]
 

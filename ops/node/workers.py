@@ -48,6 +48,14 @@ def preload_pipeline() -> None:
     _settle()
 
 
+def preload_extractor() -> None:
+    """Load the tokenizer's tables, large and the same in every extractor, before they are forked."""
+    from services.source import tokens
+
+    tokens.count("")
+    _settle()
+
+
 def _settle() -> None:
     gc.collect()
     gc.freeze()  # pages of objects that are never collected again stay shared with the children

@@ -1,7 +1,7 @@
 """How do mined pairs become numbers to train on?
 
 With the terms of the index itself: a query is what `query_terms` reads, a document is what
-`build_terms` counts for one chunk, so the trained table fits what it will be asked.
+`count_terms` counts for one chunk and its context, so the trained table fits what it will be asked.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ops.train.mine import Pair
-from services.source.terms import U8, TermArrays, build_terms, hash_term, query_terms
+from services.source.terms import U8, context_text, count_terms, hash_term, query_terms
 
+_TEXTS_AT_ONCE = 512
 MIN_QUERY_TERMS = 2
 MIN_DOCUMENT_TERMS = 5
 
@@ -58,24 +59,26 @@ class Corpus:
 
 def encode(pairs: Sequence[Pair]) -> PackagePairs:
     """Read the pairs of one package with the terms of the index."""
-    queries: list[U8] = []
-    documents: list[U8] = []
-    weights: list[npt.NDArray[np.uint8]] = []
-    for pair in pairs:
-        terms = build_terms(pair.path, [pair.body], [pair.enclosing], [], [], [])
-        arrays = TermArrays.of(terms)
-        queries.append(query_terms(pair.query).terms)
-        documents += [arrays.chunk_hash, arrays.context_hash]
-        weights += [arrays.chunk_tf, np.ones(len(arrays.context_hash), np.uint8)]
-    sizes = np.array([len(terms) for terms in documents], np.int64).reshape(-1, 2).sum(1)
+    queries = [query_terms(pair.query).terms for pair in pairs]
+    texts = [
+        text for pair in pairs for text in (pair.body, context_text(pair.path, pair.enclosing))
+    ]
+    offsets = np.zeros(1, np.int64)
+    terms = [np.zeros(0, np.uint64)]
+    counts = [np.zeros(0, np.int64)]
+    for at in range(0, len(texts), _TEXTS_AT_ONCE):
+        counted = count_terms(texts[at : at + _TEXTS_AT_ONCE])
+        offsets = np.concatenate((offsets, offsets[-1] + counted.offsets[1:]))
+        terms.append(counted.hashes)
+        counts.append(counted.tf)
+    in_body = np.repeat(np.arange(len(texts)) % 2 == 0, np.diff(offsets))
+    tf = np.minimum(np.concatenate(counts), np.where(in_body, 255, 1))
     return PackagePairs(
-        query_offsets=offsets_of(np.array([len(terms) for terms in queries], np.int64)),
+        query_offsets=offsets_of(np.array([len(each) for each in queries], np.int64)),
         query_terms=np.concatenate([np.zeros(0, np.uint64), *queries]),
-        document_offsets=offsets_of(sizes),
-        document_terms=np.concatenate([np.zeros(0, np.uint64), *documents]),
-        document_weights=np.log1p(np.concatenate([np.zeros(0, np.uint8), *weights])).astype(
-            np.float32
-        ),
+        document_offsets=offsets[::2],
+        document_terms=np.concatenate(terms),
+        document_weights=np.log1p(tf).astype(np.float32),
         homes=np.array([hash_term(f"{pair.path}:{pair.home}") for pair in pairs], np.uint64),
     )
 

@@ -7,6 +7,7 @@ symbols, imports and bindings; everything else follows from captures with these 
     args.direct             an argument list whose name is the token right before it
     args.one                the same for a single argument without a list
     args.none               a called name without an argument list
+    args.tokens             unparsed tokens in brackets behind a name, as of a macro: argc stays -1
     callee, args            a called name and its argument list where something stands between
     new, new.args           the type named by an object creation, and its arguments
     args.comment            a comment inside an argument list

@@ -9,7 +9,7 @@ import numpy as np
 
 from contracts.extract import Symbol
 from services.extractor.grammar import Grammar
-from services.extractor.reader import TYPE_KINDS, Draft
+from services.extractor.reader import DOC_CHARS, SIGNATURE_CHARS, TYPE_KINDS, Draft
 
 _ONCE = frozenset({"variable", "constant", "field"})  # later assignments declare nothing new
 _BODILESS = _ONCE | {"component"}  # what a single-file component imports is the file's
@@ -163,8 +163,9 @@ def symbols(module: str, table: Table, lines: Lines) -> tuple[Symbol, ...]:
     ends = lines.of([max(draft.start, draft.end - 1) for draft in drafts])
     return tuple(
         Symbol(
-            draft.kind, draft.name[:_NAME_CHARS], full_name, draft.signature, start_line, end_line,
-            draft.start, draft.end, draft.parent, draft.doc, draft.visibility, draft.arity,
+            draft.kind, draft.name[:_NAME_CHARS], full_name, draft.signature[:SIGNATURE_CHARS],
+            start_line, end_line, draft.start, draft.end, draft.parent, draft.doc[:DOC_CHARS],
+            draft.visibility, draft.arity,
             tuple(draft.params), draft.returns, draft.modifiers, draft.decorators,
             tuple(draft.bases),
         )

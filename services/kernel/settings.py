@@ -44,7 +44,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     max_file_bytes: int = 1_000_000  # larger files are recorded but not extracted
     reconcile_seconds: int = 900
     reconcile_jitter_seconds: int = 300
-    embed_provider: str = "static"  # static, http, none
+    embed_provider: str = "static"  # static, http, none (records wait, no vectors)
     embed_url: str = ""  # OpenAI-compatible base URL, e.g. http://127.0.0.1:11434/v1
     embed_model: str = ""
     embed_dimension: int = 0  # 0 = ask the endpoint
@@ -52,7 +52,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     embed_timeout_seconds: float = 30.0
     embed_batch: int = 64  # texts per request
     semantic_retrieval: str = "approximate"  # approximate, exact; anything else = approximate
-    ann_threshold_vectors: int = 60_000  # exact scan below, IVF from here on
+    ann_threshold_vectors: int = 60_000  # exact scan below, an index of codes from here on
     ann_sweep_seconds: int = 900
     cache_bytes: int = 2 << 30  # of each extract and vector cache; oldest half dropped beyond
     tokenizer: str = "o200k"  # o200k, cl100k

@@ -9,7 +9,8 @@ go as soon as the projector tells of a newer state.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from msgspec import Struct
@@ -40,6 +41,7 @@ class Plane:
         snapshot: Snapshot,
         row: RepoRow,
         older: Plane | None,
+        space: str,
     ) -> None:
         self.key = key  # (environment epoch, repository stamp)
         self.row = row
@@ -52,7 +54,7 @@ class Plane:
             for sequence in map(int, self.corpus.file_sequence)
         }
         self.facts = FileFacts(self.corpus, list(self.path_by_sequence.values()))
-        self.vectors = _vectors(snapshot, row, older)
+        self.vectors = _vectors(snapshot, row, older, space)
         self._dense: DensePlane | None = None
         self._overlay: Overlay | None = None
         self.closed = False
@@ -84,8 +86,10 @@ class Plane:
 class Planes:
     """The newest plane of each repository that was asked about. Safe to use from threads."""
 
-    def __init__(self, projections: Projections) -> None:
+    def __init__(self, projections: Projections, space: Callable[[], str]) -> None:
+        """`space()` names the embedding space that questions are asked in, "" while it is unknown."""
         self._projections = projections
+        self._space = space
         self._planes: dict[str, Plane] = {}
         self._users: dict[int, int] = {}  # id(plane) -> borrowers
         self._retired: dict[int, Plane] = {}  # to be closed by the last borrower
@@ -123,7 +127,7 @@ class Planes:
             pinned.__exit__(None, None, None)
             return plane
         older = plane if plane is not None and plane.key[0] == key[0] else None
-        fresh = Plane(key, pinned, snapshot, row, older)
+        fresh = Plane(key, pinned, snapshot, row, older, self._space())
         if plane is not None:
             self._retire(plane)
         self._planes[repo_id] = fresh
@@ -153,13 +157,18 @@ class Planes:
         self._planes.clear()
 
 
-def _vectors(snapshot: Snapshot, row: RepoRow, older: Plane | None) -> Vectors | None:
+def _vectors(snapshot: Snapshot, row: RepoRow, older: Plane | None, space: str) -> Vectors | None:
     """Vectors of the present state, by way of the changes since the older plane where possible."""
     position = snapshot.positions().index
     before = None if older is None else older.vectors
     same = older is not None and older.row.index_generation == row.index_generation
-    if before is None or not same or before.upto < row.changes_from:
-        return _loaded(snapshot, row, position)
+    if (
+        before is None
+        or not same
+        or before.upto < row.changes_from
+        or before.space != (space or before.space)
+    ):
+        return _loaded(snapshot, row, position, space)
     gone: set[int] = set()
     come: set[int] = set()
     for _, change in snapshot.changes(row.repo_id, before.upto):
@@ -169,21 +178,20 @@ def _vectors(snapshot: Snapshot, row: RepoRow, older: Plane | None) -> Vectors |
     added = []
     for sequence in sorted(come - gone):
         stored = snapshot.vector(row.repo_id, sequence)
-        if stored is None:
-            continue
-        if stored.space != before.space:
-            return _loaded(snapshot, row, position)
-        added.append((sequence, stored.vectors))
+        if stored is not None and stored.space == before.space:
+            added.append((sequence, stored.vectors))
     return Vectors(before.space, position, before.table.changed(added, gone))
 
 
-def _loaded(snapshot: Snapshot, row: RepoRow, position: int) -> Vectors | None:
-    """All vectors of the newest space that is stored; others are of no use beside it."""
+def _loaded(snapshot: Snapshot, row: RepoRow, position: int, space: str) -> Vectors | None:
+    """All vectors of one space: the one asked for or, where that is not known, the most common one."""
     rows = list(snapshot.vectors(row.repo_id))
-    if not rows:
+    if not space and rows:
+        space = Counter(stored.space for _, stored in rows).most_common(1)[0][0]
+    chosen = [(sequence, stored) for sequence, stored in rows if stored.space == space]
+    if not chosen:
         return None
-    space, dimension = rows[-1][1].space, rows[-1][1].dimension
-    table = VectorTable(dimension).changed(
-        [(sequence, stored.vectors) for sequence, stored in rows if stored.space == space]
+    table = VectorTable(chosen[0][1].dimension)
+    return Vectors(
+        space, position, table.changed([(sequence, stored.vectors) for sequence, stored in chosen])
     )
-    return Vectors(space, position, table)

@@ -110,8 +110,8 @@ class Retrieval:
 
     def __init__(self, settings: Settings, projections: Projections) -> None:
         self._settings = settings
-        self._planes = Planes(projections)
         self._embedder = QueryEmbedder(settings)
+        self._planes = Planes(projections, lambda: self._embedder.space)
         self._shapes = Shapes()
         self._generations = AnnGenerations()
         self.observe: Callable[[str], None] = _unobserved

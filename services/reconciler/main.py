@@ -60,6 +60,7 @@ _PROGRESS_S = 0.2
 _STALL_S = 15.0
 _CHECK_S = 1.0
 _LOOK_S = 0.1
+_MISSES = 200
 
 
 class Reconciler(Service):
@@ -440,11 +441,20 @@ class Reconciler(Service):
             await self._record(row, running.state("Running"))
 
     def _strike_out(self, snapshot: Snapshot, repo_id: str, work: RepoWork, position: int) -> None:
+        """Forget what has come onto record. Jobs are done about in order: a row of misses ends the look."""
+        misses: list[str] = []
         for path, issued in list(work.issued.items()):
             recorded = snapshot.file(repo_id, path)
             folded = recorded is not None and recorded.version >= issued.version
-            if folded or (not issued.digest and position >= issued.sequence and issued.sequence):
+            if folded or (not issued.digest and issued.sequence and position >= issued.sequence):
                 del work.issued[path]
+                continue
+            misses.append(path)
+            if len(misses) == _MISSES:
+                break
+        if len(misses) == _MISSES:
+            for path in misses:  # looked at last the next time, so that none can hide the others
+                work.issued[path] = work.issued.pop(path)
 
     async def _unstall(self, repo_id: str, work: RepoWork) -> None:
         """Forget jobs that nobody holds any more (parked, purged): the next walk looks again."""

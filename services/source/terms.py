@@ -41,8 +41,9 @@ from services.source.words import (
 
 __all__ = [
     "DEFINED", "DEFINED_LOWER", "PATH", "QUALIFIED", "REFERENCE", "STEM", "STOP_WORDS", "SYMBOL",
-    "QueryTerms", "TermArrays", "build_terms", "field_salt", "file_stem", "fold", "hash_term",
-    "normal_stem", "plural_variant", "query_terms", "stem", "tokenise",
+    "QueryTerms", "TermArrays", "TermCounts", "build_terms", "context_text", "count_terms",
+    "field_salt", "file_stem", "fold", "hash_term", "normal_stem", "plural_variant", "query_terms",
+    "stem", "tokenise",
 ]  # fmt: skip
 
 _MAX_TABLE_WORDS = 1 << 18
@@ -194,7 +195,7 @@ class TermArrays:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counts:
+class TermCounts:
     """Distinct terms of several texts, ascending within each text."""
 
     offsets: npt.NDArray[np.int64]  # [texts + 1]
@@ -203,8 +204,8 @@ class _Counts:
     lengths: npt.NDArray[np.int64]  # [texts], terms with repeats
 
 
-def _count(texts: Sequence[str]) -> _Counts:
-    """Count the terms of every text in one vectorised pass."""
+def count_terms(texts: Sequence[str]) -> TermCounts:
+    """Count the terms of every text in one vectorised pass; `build_terms` is made of this."""
     table = _current_table()
     numbers: list[int] = []
     repeats: list[int] = []
@@ -235,7 +236,7 @@ def _count(texts: Sequence[str]) -> _Counts:
         tf = np.add.reduceat(tf, distinct)
     offsets = np.zeros(len(texts) + 1, np.int64)
     np.cumsum(np.bincount(owner[distinct], minlength=len(texts)), out=offsets[1:])
-    return _Counts(offsets, hashes[distinct], tf, lengths)
+    return TermCounts(offsets, hashes[distinct], tf, lengths)
 
 
 def _order(owner: npt.NDArray[np.int64], hashes: U8, owners: int) -> npt.NDArray[np.int64]:
@@ -266,8 +267,8 @@ def build_terms(
     `enclosing[i]` names the symbols that contain the start of chunk i. The result depends on the
     arguments alone, except that the order of names and references does not matter.
     """
-    contexts = [f"{path} {' '.join(names)}" for names in enclosing]
-    counts = _count([*chunks, *contexts, path, " ".join(symbol_names)])
+    contexts = [context_text(path, names) for names in enclosing]
+    counts = count_terms([*chunks, *contexts, path, " ".join(symbol_names)])
     offsets, after_chunks = counts.offsets, len(chunks)
     after_contexts = after_chunks + len(contexts)
     in_chunks, in_contexts, in_path, in_symbols = (
@@ -300,6 +301,11 @@ def build_terms(
         path_length=int(counts.lengths[after_contexts]),
         symbols_length=int(counts.lengths[after_contexts + 1]),
     )
+
+
+def context_text(path: str, enclosing: Sequence[str]) -> str:
+    """What a chunk's vector holds beside the chunk: its path and the names around it."""
+    return f"{path} {' '.join(enclosing)}"
 
 
 def _hash_names(names: Sequence[str], field: str) -> U8:

@@ -26,7 +26,7 @@ from services.kernel.settings import Settings
 from services.source.static_model import StaticModel
 from tests import facts
 from tests.broker import Broker
-from tests.embedding_server import EmbeddingServer, serving
+from tests.embedding_server import serving
 from tests.guarded_broker import connected, guarded
 
 pytestmark = [pytest.mark.anyio, pytest.mark.broker]
@@ -238,7 +238,7 @@ async def test_embedders_share_the_work_and_finish_what_one_of_them_leaves(
     assert second.calls
 
 
-async def test_an_outage_holds_everything_and_parks_nothing(bus: Bus, broker: Broker) -> None:
+async def test_an_outage_loses_nothing_and_is_told_once(bus: Bus, broker: Broker) -> None:
     provider = Gated()
     provider.outages = 2
     await record_all(bus)
@@ -367,19 +367,11 @@ async def test_without_a_provider_the_records_wait_for_one(
     assert info["num_pending"] == len(TEXTS)
 
 
-@pytest.fixture
-def server() -> contextlib.AbstractContextManager[EmbeddingServer]:
-    return serving()
-
-
 async def test_a_remote_endpoint_that_comes_up_late_fills_everything(
-    bus: Bus,
-    broker: Broker,
-    tmp_path: Path,
-    server: contextlib.AbstractContextManager[EmbeddingServer],
+    bus: Bus, broker: Broker, tmp_path: Path
 ) -> None:
     await record_all(bus)
-    with server as running:
+    with serving() as running:
         running.fail = lambda _: (401, {}, b"")
         settings = Settings(
             nats_url=broker.url, state_dir=str(tmp_path), embed_provider="http",
@@ -399,14 +391,11 @@ async def _is(bus: Bus, state: str) -> bool:
 
 
 async def test_a_file_the_endpoint_refuses_is_parked_and_the_others_are_embedded(
-    bus: Bus,
-    broker: Broker,
-    tmp_path: Path,
-    server: contextlib.AbstractContextManager[EmbeddingServer],
+    bus: Bus, broker: Broker, tmp_path: Path
 ) -> None:
     await record(bus, "cursed.py", "cursed words")
     await record_all(bus)
-    with server as running:
+    with serving() as running:
         running.fail = lambda texts: (
             (422, {}, b"no") if any("cursed" in text for text in texts) else None
         )

@@ -34,6 +34,8 @@ _INVOKED = re.compile(
 _EXPORTED = rb"[ \t]+)[A-Z][A-Z0-9_]+(?:\([^()\n]*\))?(?=[ \t]+[A-Za-z_][\w:]*\s*(?:final\s*)?[:{])"
 _EXPORTS = (re.compile(rb"(class" + _EXPORTED), re.compile(rb"(struct" + _EXPORTED))
 
+_NO_BREAK = re.compile(rb"[^\r\n]")
+
 _Match = re.Match[bytes]
 
 
@@ -51,8 +53,10 @@ def _type_only(found: _Match) -> bytes:
 
 def _emptied(found: _Match) -> bytes:
     """Keep the call, lose its arguments, and end it with a semicolon."""
-    arguments = re.sub(rb"[^\r\n]", b" ", found[2][:-1])
-    return found[1] + arguments + b");"
+    arguments = _NO_BREAK.sub(b" ", found[2])
+    if arguments.endswith(b" "):
+        return found[1] + arguments[:-1] + b");"
+    return _NO_BREAK.sub(b" ", found[0])
 
 
 _C: tuple[tuple[re.Pattern[bytes], Callable[[_Match], bytes]], ...] = (

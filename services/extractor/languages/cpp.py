@@ -19,16 +19,23 @@ _NOISE = (
 )
 _RAW = re.compile(rb'[uUL8]*R"([^(\s]*)\((.*?)(?:\)\1"|$)', re.DOTALL)
 _CPP_WORDS = re.compile(
-    rb"^[ \t]*(?:class\s+\w|namespace\s+\w|namespace\s*\{|template\s*<|using\s+\w"
-    rb"|public:|private:|protected:|enum\s+class)|\bstd::|\bconstexpr\b|\bnullptr\b",
+    rb"^[ \t]*(?:class\s+[A-Za-z_][\w\s:<>,]{0,200}[{;]|namespace(?:\s+[\w:]+)?\s*\{|template\s*<"
+    rb"|using\s+(?:namespace\s+[\w:]+|[\w:]+::\w+|\w+\s*=[^;\n]+);"
+    rb"|(?:public|private|protected)\s*:\s*$|enum\s+class\b)",
     re.MULTILINE,
 )
+_CERTAIN_WORDS = (b"std::", b"nullptr", b"constexpr")
+_LIKELY_WORDS = (b"class ", b"namespace", b"template", b"using ", b"private", b"public")
 _HEAD_BYTES = 65_536
 
 
 def looks_like_cpp(data: bytes) -> bool:
     """Tell a C++ header named `.h` from a C one by its words."""
-    return _CPP_WORDS.search(data, 0, _HEAD_BYTES) is not None
+    head = data[:_HEAD_BYTES]
+    if any(word in head for word in _CERTAIN_WORDS):
+        return True
+    likely = any(word in head for word in _LIKELY_WORDS)
+    return likely and _CPP_WORDS.search(head) is not None
 
 
 def literal(raw: bytes) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tree_sitter import Node
 
 from services.extractor.grammar import Grammar
@@ -14,12 +16,29 @@ from services.extractor.languages.ecma_imports import (
 )
 from services.extractor.languages.ecma_query import JAVASCRIPT_QUERY, TSX_QUERY, TYPESCRIPT_QUERY
 from services.extractor.languages.ecma_shape import FUNCTION_VALUES, Outer, outer_nodes
+from services.extractor.languages.recovery import recover
 from services.extractor.reader import Draft, Reader
 
 _CLASS_VALUES = frozenset({"class", "class_expression"})
 _NAMESPACES = frozenset({"internal_module", "module"})
 _TRANSPARENT = frozenset({"export_statement", "ambient_declaration", "statement_block"})
 _DECLARATIONS = frozenset({"lexical_declaration", "variable_declaration"})
+
+
+# Inside broken code: a declaring word and a name, or the first line of a method.
+_HEAD = re.compile(
+    rb"^(?P<indent>[ \t]*)(?:(?:export|default|declare|abstract|async|public|private|protected"
+    rb"|static|readonly|override)[ \t]+)*"
+    rb"(?P<keyword>(?:class|interface|enum|function|namespace|type|const|let|var)\b"
+    rb"|(?!(?:if|for|while|switch|catch|return|with|new|await|typeof)\b)"
+    rb"(?=[A-Za-z_$#][\w$]*[ \t]*(?:<[^>\n]*>)?\([^\n]*\{[ \t]*$))[ \t*]*"
+    rb"(?P<name>[A-Za-z_$#][\w$]*)[^\n{]*",
+    re.MULTILINE,
+)
+_HEAD_KINDS = {
+    b"class": "class", b"interface": "interface", b"enum": "enum", b"function": "function",
+    b"namespace": "namespace", b"type": "type", b"": "function",
+}  # fmt: skip
 
 
 def module_of(path: str) -> str:
@@ -68,6 +87,7 @@ def declare(reader: Reader) -> None:
     _elements(reader)
     read_imports(reader)
     read_bindings(reader)
+    recover(reader, _HEAD, _HEAD_KINDS)
 
 
 def _declarations(reader: Reader, outer: Outer) -> None:

@@ -8,6 +8,7 @@ from tree_sitter import Node
 
 from services.extractor.grammar import Grammar
 from services.extractor.languages import go_imports, go_literals, go_values
+from services.extractor.languages.broken_blocks import declare_lost
 from services.extractor.languages.go_query import QUERY
 from services.extractor.languages.go_shape import (
     begin,
@@ -16,7 +17,6 @@ from services.extractor.languages.go_shape import (
     visibility,
 )
 from services.extractor.languages.nodes import first
-from services.extractor.languages.recovery import recover
 from services.extractor.reader import BindingDraft, Draft, Reader
 
 _TYPES = (
@@ -54,7 +54,7 @@ def declare(reader: Reader) -> None:
         _types(reader, node)
     for node in reader.nodes("function"):
         _function(reader, node)
-    for draft in recover(reader, _HEAD, {b"func": "function", b"type": "type"}):
+    for draft in declare_lost(reader, _HEAD, {b"func": "function", b"type": "type"}):
         draft.visibility = visibility(draft.name)
         shape = draft.signature.rpartition(" ")[2]
         draft.kind = shape if shape in ("struct", "interface") else draft.kind

@@ -19,7 +19,9 @@ _BUILTIN_NAMES = (
     "uint64 uintptr new"
 )
 _BUILTINS = frozenset([*_BUILTIN_NAMES.split(), "nil", "true", "false"])
-_PLAIN = re.compile(rb"([A-Za-z_]\w*)(?:, ([A-Za-z_]\w*))? := ([A-Za-z_]\w*(?:\.\w+)*)(\([^()]*\))?\Z")
+_PLAIN = re.compile(
+    rb"([A-Za-z_]\w*)(?:, ([A-Za-z_]\w*))? := ([A-Za-z_]\w*(?:\.\w+)*)(\([^()]*\))?\Z"
+)
 
 
 def declare(reader: Reader) -> None:

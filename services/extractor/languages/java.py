@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from tree_sitter import Node
 
 from services.extractor.grammar import Grammar
 from services.extractor.languages import shape
+from services.extractor.languages.recovery import recover
 from services.extractor.reader import Draft, ImportDraft, Reader
 
 QUERY = """
@@ -81,6 +84,21 @@ _KINDS = {
 _VISIBILITIES = frozenset({"public", "protected", "private"})
 
 
+# Inside broken code: a declaring word and a name, or a type, a name and a bracket.
+_HEAD = re.compile(
+    rb"^(?P<indent>[ \t]*)(?:(?:public|private|protected|static|final|abstract|synchronized|default"
+    rb"|sealed)[ \t]+)*(?P<type>(?!(?:return|new|else|throw|case|yield|class|interface|enum|record)\b)"
+    rb"[\w<>\[\],.?]+[ \t]+)?"
+    rb"(?P<keyword>(?:class|interface|enum|record)\b"
+    rb"|(?(type)|(?!))(?=\w+[ \t]*\([^\n;]*\{))[ \t]*(?P<name>\w+)[^\n{]*",
+    re.MULTILINE,
+)
+_HEAD_KINDS = {
+    b"class": "class", b"interface": "interface", b"enum": "enum", b"record": "record",
+    b"": "function",
+}  # fmt: skip
+
+
 def literal(raw: bytes) -> str | None:
     return raw.strip(b'"').decode(errors="replace")
 
@@ -110,6 +128,7 @@ def declare(reader: Reader) -> None:
             _bind_value(reader, left, right)
     for node in reader.nodes("import"):
         _import(reader, node)
+    recover(reader, _HEAD, _HEAD_KINDS)
 
 
 def _begin(reader: Reader, kind: str, node: Node, name: Node, body: Node | None) -> Draft:

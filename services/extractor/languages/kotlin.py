@@ -8,10 +8,10 @@ from tree_sitter import Node
 
 from services.extractor.grammar import Grammar
 from services.extractor.languages import shape
+from services.extractor.languages.broken_blocks import declare_lost
 from services.extractor.languages.kotlin_query import QUERY
 from services.extractor.languages.modifiers import begin
 from services.extractor.languages.nodes import first, parts
-from services.extractor.languages.recovery import recover
 from services.extractor.reader import BindingDraft, Draft, ImportDraft, Reader
 
 _NAMES = frozenset({"simple_identifier", "type_identifier"})
@@ -62,7 +62,7 @@ def declare(reader: Reader) -> None:
         draft = _named(reader, "type", node, "type_identifier")
         if draft is not None:
             draft.returns = reader.type_text(next(iter(parts(node, *_TYPES)), None))
-    for draft in recover(reader, _HEAD, _HEAD_KINDS):
+    for draft in declare_lost(reader, _HEAD, _HEAD_KINDS):
         word = draft.signature.partition(" ")[0]
         draft.visibility = word if word in _VISIBILITIES else "public"
     _note_uses(reader)

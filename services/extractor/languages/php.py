@@ -15,6 +15,7 @@ from services.extractor.grammar import Grammar
 from services.extractor.languages import php_members as members
 from services.extractor.languages.nodes import first, parts
 from services.extractor.languages.php_query import QUERY
+from services.extractor.languages.recovery import recover
 from services.extractor.reader import EXPRESSION_CHARS, BindingDraft, ImportDraft, Reader
 
 _NOISE = (
@@ -27,6 +28,13 @@ _LITERAL_PATH = re.compile(
     r"(__DIR__|dirname\(\s*__FILE__\s*\))?[\s.(]*['\"]([^'\"$]+)['\"]\s*\)?$"
 )
 _DOLLAR = ord("$")
+_HEAD = re.compile(  # of a declaration that a syntax error may hide
+    rb"^(?P<indent>[ \t]*)(?:(?:abstract|final|static|public|protected|private|readonly)[ \t]+)*"
+    rb"(?P<keyword>class|interface|trait|enum|function)[ \t]+&?(?P<name>[A-Za-z_]\w*)[^\n{;]*",
+    re.MULTILINE,
+)
+_HEAD_KINDS = {b"class": "class", b"interface": "interface", b"trait": "trait", b"enum": "enum",
+               b"function": "function"}  # fmt: skip
 
 
 def literal(raw: bytes) -> str | None:
@@ -51,6 +59,8 @@ def declare(reader: Reader) -> None:
     for capture, read in _READERS:
         for node in reader.nodes(capture):
             read(reader, node)
+    for draft in recover(reader, _HEAD, _HEAD_KINDS):
+        draft.visibility = "public"
 
 
 def _names(reader: Reader) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 
 from tree_sitter import Node
@@ -11,7 +12,7 @@ from services.extractor.languages import python_members as members
 from services.extractor.languages import python_values as values
 from services.extractor.languages.nodes import first
 from services.extractor.languages.python_imports import read_import
-from services.extractor.languages.python_recovery import KEYWORDS, recover
+from services.extractor.languages.python_recovery import recover
 from services.extractor.reader import Draft, Reader
 
 QUERY = """
@@ -167,6 +168,6 @@ PYTHON = Grammar(
     literal=literal,
     settle=members.settle,
     constructors=frozenset({"__init__"}),
-    noise=KEYWORDS,
+    noise=frozenset(word.encode() for word in keyword.kwlist),
     self_name="self",
 )

@@ -16,9 +16,10 @@ from services.extractor.languages.nodes import first, parts
 from services.extractor.languages.ruby_bodies import Bodies
 from services.extractor.languages.ruby_members import Outline
 from services.extractor.languages.ruby_query import QUERY
+from services.extractor.languages.ruby_recovery import recover
 from services.extractor.reader import BindingDraft, Draft, ImportDraft, Reader, short_expression
 
-_NOISE = b"__method__ __FILE__ __LINE__ __dir__ __ENCODING__ _1 _2 _3"
+_NOISE = b"__method__ __FILE__ __LINE__ __dir__ __ENCODING__ _1 _2 _3 end"
 _PIECE = re.compile(rb"""'((?:[^'\\]|\\.)*)'?|"((?:[^"\\]|\\.)*)"?""", re.DOTALL)
 _LITERAL_PATH = re.compile(r"['\"]([^'\"#]+)['\"]")
 _CONSTANT_NODES = frozenset({"constant", "scope_resolution"})
@@ -55,6 +56,7 @@ def declare(reader: Reader) -> None:
     for node in reader.nodes("constant"):
         outline.add_constants(node)
     Bodies(reader, outline).read()
+    recover(reader)
     for node in reader.nodes("assigned"):
         _bind_value(reader, node)
 

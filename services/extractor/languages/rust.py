@@ -8,8 +8,8 @@ from tree_sitter import Node
 
 from services.extractor.grammar import Grammar
 from services.extractor.languages import rust_imports, rust_tokens, rust_values, shape
+from services.extractor.languages.broken_blocks import declare_lost
 from services.extractor.languages.nodes import parts
-from services.extractor.languages.recovery import recover
 from services.extractor.languages.rust_impls import Impl, read_impls
 from services.extractor.languages.rust_query import QUERY
 from services.extractor.reader import BindingDraft, Draft, Reader
@@ -67,7 +67,7 @@ def declare(reader: Reader) -> None:
     impls = read_impls(reader)
     for node in reader.nodes("function"):
         _function(reader, node, impls.get(node.start_byte))
-    for draft in recover(reader, _HEAD, _HEAD_KINDS):
+    for draft in declare_lost(reader, _HEAD, _HEAD_KINDS):
         draft.visibility = "public" if draft.signature.startswith("pub ") else "private"
     for node in reader.nodes("value"):
         _value(reader, node, impls.get(node.start_byte))

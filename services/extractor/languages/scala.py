@@ -8,8 +8,8 @@ from tree_sitter import Node
 
 from services.extractor.grammar import Grammar
 from services.extractor.languages import scala_uses, shape
+from services.extractor.languages.broken_blocks import declare_lost
 from services.extractor.languages.nodes import first, parts
-from services.extractor.languages.recovery import recover
 from services.extractor.languages.scala_query import QUERY
 from services.extractor.reader import TYPE_KINDS, BindingDraft, Draft, Reader
 
@@ -61,7 +61,7 @@ def declare(reader: Reader) -> None:
             _enum_case(reader, case)
     for node in reader.nodes("class_parameters"):
         _class_parameters(reader, node)
-    for draft in recover(reader, _HEAD, _HEAD_KINDS):
+    for draft in declare_lost(reader, _HEAD, _HEAD_KINDS):
         draft.visibility = draft.visibility or "public"
     scala_uses.note_uses(reader)
 

@@ -8,8 +8,8 @@ from tree_sitter import Node
 
 from services.extractor.grammar import Grammar
 from services.extractor.languages import modifiers, shape, swift_values
+from services.extractor.languages.broken_blocks import declare_lost
 from services.extractor.languages.nodes import first, parts
-from services.extractor.languages.recovery import recover
 from services.extractor.languages.swift_query import QUERY
 from services.extractor.reader import TYPE_KINDS, Draft, ImportDraft, Reader
 
@@ -63,7 +63,7 @@ def declare(reader: Reader) -> None:
         _entries(reader, node)
     for node in reader.nodes("alias"):
         _alias(reader, node, owners)
-    for draft in recover(reader, _HEAD, _HEAD_KINDS):
+    for draft in declare_lost(reader, _HEAD, _HEAD_KINDS):
         word = draft.signature.partition(" ")[0]
         draft.visibility = word if word in ("public", "private") else "internal"
     swift_values.note_uses(reader)
