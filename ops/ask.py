@@ -53,8 +53,12 @@ class Asker:
         """The tool's answer; raises its faults."""
         declared = TOOLS[tool]
         request = declared.arguments.read(arguments)
-        answer: Struct = asyncio.run(declared.body(View(self.host, LOCAL), request))
-        return answer
+
+        async def answer() -> Struct:
+            found: Struct = await declared.body(View(self.host, LOCAL), request)
+            return found
+
+        return asyncio.run(answer())
 
     def repository(self, wanted: str | None) -> str:
         """The repository meant: the one named, or the only one there is."""

@@ -103,7 +103,9 @@ class _Handle:
     def _resize(self, size: int) -> None:
         # The map may only change while no transaction of this process looks at it.
         if not self.gate.wait_for(lambda: self.reading == 0, _RESIZE_PATIENCE_S):
-            raise Unavailable("the projection map cannot grow: a reader of this process holds on to it")
+            raise Unavailable(
+                "the projection map cannot grow: a reader of this process holds on to it"
+            )
         self.env.set_mapsize(size)
 
 

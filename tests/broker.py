@@ -59,7 +59,7 @@ class Broker:
         raise RuntimeError("nats-server does not answer")
 
     def kill(self) -> None:
-        """kill -9."""
+        """Kill -9."""
         assert self._process is not None
         self._process.kill()
         self._process.wait()

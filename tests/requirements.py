@@ -95,7 +95,7 @@ ROWS = (
     Row("A65", "U5", "a file matched by several passages appears once", (f"{_ASK}::test_the_same_query_gives_the_same_answer",)),
     Row("A67", "U5", "related names tests and dependents, not itself", (f"{_PIPE}::test_related_names_dependents_and_covering_tests",)),
     Row("A68", "U5", "drift is told with its dependents; outside is refused", (f"{_PIPE}::test_drift_is_told_before_it_is_indexed", f"{_ASK}::test_a_path_that_leaves_the_workspace_is_refused")),
-    Row("R9.reasons", "R9", "reasons are bounded, ordered and never null", ("tests/unit/test_ranking.py::test_reasons_come_in_the_fixed_order_and_are_at_most_six", f"{_PIPE}::test_a_tree_becomes_searchable_with_reasons_and_a_route")),
+    Row("R9.reasons", "R9", "reasons are bounded, ordered and never null", ("tests/unit/test_ranking.py::test_keyword_reasons_stand_in_their_order_and_are_six_at_most", f"{_PIPE}::test_a_tree_becomes_searchable_with_reasons_and_a_route")),
     # -- reset and removal ------------------------------------------------------------------------
     Row("A80", "U5", "after a reset the repository is listed with nulls", (f"{_PIPE}::test_a_reset_drops_the_index_and_keeps_the_repository_listed",)),
     Row("A81", "U5", "reset or removal of an unknown id changes nothing", (f"{_ASK}::test_an_unknown_repository_is_no_error_where_the_spec_says_so",)),

@@ -123,7 +123,7 @@ class Node:
             done = status["status"] in ("Completed", "Failed")
             if done and status["chunksCommitted"] == status["chunksTotal"]:
                 return status
-            time.sleep(0.05)
+            time.sleep(0.1)
         raise Unavailable(f"not indexed within {seconds} s")
 
     def stop(self) -> None:

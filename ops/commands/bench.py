@@ -191,10 +191,10 @@ def _spread(name: str, times: list[float]) -> dict[str, Any]:
 
 def _other(args: argparse.Namespace) -> int:
     if args.what == "ann":
-        from ops.bench import ann
+        import ops.bench.ann as ann
 
         return ann.run(args)
-    from ops.bench import retrieval
+    import ops.bench.retrieval as retrieval
 
     return retrieval.run(args)
 

@@ -148,7 +148,9 @@ class Node:
         assert self._broker is not None
         pipes = process.Pipes(keep=self._lock.descriptor)
         return process.start(
-            process.replaced(self._broker.command(), _BROKER_ENVIRON | os.environ), pipes, death=signal.SIGTERM
+            process.replaced(self._broker.command(), _BROKER_ENVIRON | os.environ),
+            pipes,
+            death=signal.SIGTERM,
         )
 
     def _worker(self, name: str, names: Sequence[str]) -> Child:

@@ -56,8 +56,11 @@ def kill(victims: list[psutil.Process]) -> None:
 
 
 def kill_everything(node: Node) -> None:
-    """kill -9 of the supervisor and of all it started, at once."""
-    everyone = [psutil.Process(node.process.pid), *psutil.Process(node.process.pid).children(recursive=True)]
+    """Kill -9 of the supervisor and of all it started, at once."""
+    everyone = [
+        psutil.Process(node.process.pid),
+        *psutil.Process(node.process.pid).children(recursive=True),
+    ]
     kill(everyone)
     node.process.wait()
     psutil.wait_procs(everyone, timeout=10)
@@ -101,7 +104,9 @@ def settled_digest(node: Node) -> str:
 
 def cli(*arguments: str) -> subprocess.CompletedProcess[str]:
     line, environ = command(list(arguments))
-    return subprocess.run(line, env={**os.environ, **environ}, capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        line, env={**os.environ, **environ}, capture_output=True, text=True, timeout=60
+    )
 
 
 def client_of(node: Node) -> ToolClient:

@@ -46,13 +46,20 @@ class Cluster:
         self._servers = [self._spawn(config) for config in self._configs]
 
     def _spawn(self, config: Path) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([server_binary(), "-c", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return subprocess.Popen(
+            [server_binary(), "-c", str(config)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
     def wait(self) -> None:
         end = time.monotonic() + 30
         for port in self.ports:
             while time.monotonic() < end:
-                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 0.2):
+                with (
+                    contextlib.suppress(OSError),
+                    socket.create_connection(("127.0.0.1", port), 0.2),
+                ):
                     break
 
     def kill_one(self) -> None:
@@ -119,7 +126,9 @@ def provision(cluster: Cluster, users: Path, *more: str) -> None:
     """As an operator does, until the freshly elected cluster takes it."""
     end = time.monotonic() + 60
     while True:
-        done = nodes.cli("provision", "--nats", cluster.url, "--users", str(users), "--replicas", "3", *more)
+        done = nodes.cli(
+            "provision", "--nats", cluster.url, "--users", str(users), "--replicas", "3", *more
+        )
         if done.returncode == 0:
             return
         assert time.monotonic() < end, done.stderr
@@ -133,7 +142,9 @@ def digest_or_empty(state: Path) -> str:
         return ""
 
 
-def test_replicas_of_a_cluster_under_fire_end_with_the_digest_of_a_clean_run(tmp_path: Path) -> None:
+def test_replicas_of_a_cluster_under_fire_end_with_the_digest_of_a_clean_run(
+    tmp_path: Path,
+) -> None:
     tree = grow(tmp_path / "shop", FILES)
     with nodes.running(tree, tmp_path / "clean") as node:
         clean = nodes.settled_digest(node)
@@ -152,15 +163,32 @@ def test_replicas_of_a_cluster_under_fire_end_with_the_digest_of_a_clean_run(tmp
                 fleet.run("embedder")
             fleet.run("ann", "--state", str(first), "--node", "first")
             provision(cluster, users, "--register", str(tree))
-            _wait_for(lambda: " files=0 " not in digest_or_empty(first) and digest_or_empty(first) != "")
+            _wait_for(
+                lambda: " files=0 " not in digest_or_empty(first) and digest_or_empty(first) != ""
+            )
 
             cluster.kill_one()
-            for worker in ("extractor", "embedder", "walker", "reconciler", "memory", "projector", "ann", "query"):
+            for worker in (
+                "extractor",
+                "embedder",
+                "walker",
+                "reconciler",
+                "memory",
+                "projector",
+                "ann",
+                "query",
+            ):
                 fleet.kill_one_of(worker)
             cluster.revive()
 
-            _wait_for(lambda: digest_or_empty(first) == clean, lambda: f"{digest_or_empty(first)} is not {clean}")
-            _wait_for(lambda: digest_or_empty(second) == clean, lambda: f"{digest_or_empty(second)} is not {clean}")
+            _wait_for(
+                lambda: digest_or_empty(first) == clean,
+                lambda: f"{digest_or_empty(first)} is not {clean}",
+            )
+            _wait_for(
+                lambda: digest_or_empty(second) == clean,
+                lambda: f"{digest_or_empty(second)} is not {clean}",
+            )
         finally:
             fleet.stop()
 

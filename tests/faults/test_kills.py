@@ -27,7 +27,9 @@ def clean(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("victim", ["walker", "projector", "extractor", "query", "broker"])
-def test_a_killed_process_costs_nothing_but_time(victim: str, tree: Path, clean: str, tmp_path: Path) -> None:
+def test_a_killed_process_costs_nothing_but_time(
+    victim: str, tree: Path, clean: str, tmp_path: Path
+) -> None:
     moments = random.Random(victim)
     with nodes.running(tree, tmp_path / "state") as node:
         for share in sorted(moments.sample(range(5, 90), 2)):
@@ -37,7 +39,9 @@ def test_a_killed_process_costs_nothing_but_time(victim: str, tree: Path, clean:
 
 
 @pytest.mark.parametrize("share", [3, 40, 85])
-def test_a_killed_node_goes_on_where_it_was(share: int, tree: Path, clean: str, tmp_path: Path) -> None:
+def test_a_killed_node_goes_on_where_it_was(
+    share: int, tree: Path, clean: str, tmp_path: Path
+) -> None:
     state = tmp_path / "state"
     first = nodes.Node(tree, state)
     try:
@@ -53,7 +57,9 @@ def test_a_killed_node_goes_on_where_it_was(share: int, tree: Path, clean: str, 
     assert status["attempt"] == attempt
 
 
-def test_a_replay_gives_the_same_content_with_and_without_a_node(tree: Path, clean: str, tmp_path: Path) -> None:
+def test_a_replay_gives_the_same_content_with_and_without_a_node(
+    tree: Path, clean: str, tmp_path: Path
+) -> None:
     state = tmp_path / "state"
     with nodes.running(tree, state) as node:
         nodes.settled_digest(node)

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-_WORDS = "order basket price customer invoice payment ledger refund shipment parcel stock audit".split()
+_WORDS = [
+    "order",
+    "basket",
+    "price",
+    "customer",
+    "invoice",
+    "payment",
+    "ledger",
+    "refund",
+    "shipment",
+    "parcel",
+    "stock",
+    "audit",
+]
 
 
 def grow(root: Path, files: int = 240) -> Path:
@@ -25,6 +38,8 @@ def grow(root: Path, files: int = 240) -> Path:
             text = f"export function {first}{number}({second}) {{\n  return {second}.{first}.map((x) => x + {number});\n}}\n"
             (folder / f"{name}.js").write_text(text * 4)
         else:
-            (folder / f"{name}.md").write_text(f"# {first} and {second}\n\nHow the {first} meets the {second}, part {number}.\n")
+            (folder / f"{name}.md").write_text(
+                f"# {first} and {second}\n\nHow the {first} meets the {second}, part {number}.\n"
+            )
     (root / ".gitignore").write_text("*.log\n")
     return root

@@ -15,15 +15,32 @@ from services.kernel.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(
-    path for folder in ("contracts", "store", "services", "ops") for path in (ROOT / folder).rglob("*.py")
+    path
+    for folder in ("contracts", "store", "services", "ops")
+    for path in (ROOT / folder).rglob("*.py")
 )
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "base_utils", "stuff"}
 SEAMS = {  # third party -> the only modules that may import it
-    "nats": {"services/kernel/", "ops/", "services/projector/main.py", "services/walker/main.py", "services/reconciler/main.py", "services/query/host.py", "services/ann/", "services/embedder/"},
+    "nats": {
+        "services/kernel/",
+        "ops/",
+        "services/projector/main.py",
+        "services/walker/main.py",
+        "services/reconciler/main.py",
+        "services/query/host.py",
+        "services/ann/",
+        "services/embedder/",
+    },
     "lmdb": {"store/env.py", "store/cache.py"},
     "faiss": {"store/ann", "ops/bench/ann.py"},
     "faust": {"services/kernel/shell.py"},
-    "mcp": {"services/query/mcp.py", "services/query/http.py", "services/query/stdio.py", "services/query/main.py", "services/query/gates.py"},
+    "mcp": {
+        "services/query/mcp.py",
+        "services/query/http.py",
+        "services/query/stdio.py",
+        "services/query/main.py",
+        "services/query/gates.py",
+    },
     "tree_sitter": {"services/extractor/", "ops/train/"},
 }
 
@@ -50,11 +67,19 @@ def test_a_third_party_seam_has_one_importer(package: str) -> None:
             imported = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.module:
                 imported.append(node.module)
-            assert not any(module.split(".")[0] == package for module in imported), f"{name} imports {package}"
+            assert not any(module.split(".")[0] == package for module in imported), (
+                f"{name} imports {package}"
+            )
 
 
 def test_every_event_is_frozen_documented_and_tagged_once() -> None:
-    unions = (events.AnyLogEvent, events.AnyIndexEvent, events.AnyJob, events.AnyCommand, events.AnyProgress)
+    unions = (
+        events.AnyLogEvent,
+        events.AnyIndexEvent,
+        events.AnyJob,
+        events.AnyCommand,
+        events.AnyProgress,
+    )
     tags: list[str] = []
     for union in unions:
         for kind in union.__args__:
@@ -69,12 +94,19 @@ def test_every_event_is_frozen_documented_and_tagged_once() -> None:
 def test_every_durable_reads_a_subject_of_its_stream() -> None:
     subjects = {stream.name: stream.subjects for stream in STREAMS}
     for durable in DURABLES:
-        assert any(durable.subject.startswith(pattern.rstrip(">")) for pattern in subjects[durable.stream])
+        assert any(
+            durable.subject.startswith(pattern.rstrip(">")) for pattern in subjects[durable.stream]
+        )
 
 
-@pytest.mark.parametrize("worker", ["walker", "reconciler", "extractor", "embedder", "ann", "memory", "projector", "query"])
+@pytest.mark.parametrize(
+    "worker",
+    ["walker", "reconciler", "extractor", "embedder", "ann", "memory", "projector", "query"],
+)
 def test_a_worker_says_what_it_takes_and_gives(worker: str) -> None:
-    docstring = ast.get_docstring(ast.parse((ROOT / "services" / worker / "main.py").read_text())) or ""
+    docstring = (
+        ast.get_docstring(ast.parse((ROOT / "services" / worker / "main.py").read_text())) or ""
+    )
     assert re.search(r"^(consumes|reads|follows) ", docstring, re.MULTILINE)
     assert re.search(r"^produces ", docstring, re.MULTILINE)
 

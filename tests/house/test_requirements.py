@@ -16,7 +16,9 @@ ROOT = Path(__file__).parents[2]
 @cache
 def functions(path: str) -> set[str]:
     tree = ast.parse((ROOT / path).read_text())
-    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    return {
+        node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)

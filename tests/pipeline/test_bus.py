@@ -64,7 +64,10 @@ async def test_racing_versions_of_one_path_end_with_the_newest(bus: Bus) -> None
     versions = list(range(1, 40))
 
     results = await asyncio.gather(
-        *(bus.append_newer(RECORD, str(v).encode(), version=v, expected=0) for v in versions[::-1] + versions),
+        *(
+            bus.append_newer(RECORD, str(v).encode(), version=v, expected=0)
+            for v in versions[::-1] + versions
+        ),
         return_exceptions=True,
     )
 
@@ -105,9 +108,13 @@ async def test_a_message_over_the_brokers_limit_is_poison(bus: Bus) -> None:
         await bus.put("work.pass.x", b"x" * (9 << 20))
 
 
-async def test_confirmations_lost_with_the_broker_come_after_its_return(bus: Bus, broker: Broker) -> None:
+async def test_confirmations_lost_with_the_broker_come_after_its_return(
+    bus: Bus, broker: Broker
+) -> None:
     async def publish(number: int) -> int:
-        return (await (await bus.put(f"work.extract.demo.f{number}", b"x", message_id=f"m{number}"))).seq
+        return (
+            await (await bus.put(f"work.extract.demo.f{number}", b"x", message_id=f"m{number}"))
+        ).seq
 
     tasks = [asyncio.create_task(publish(number)) for number in range(300)]
     await asyncio.sleep(0)
@@ -120,7 +127,9 @@ async def test_confirmations_lost_with_the_broker_come_after_its_return(bus: Bus
     assert info["state"]["messages"] == 300
 
 
-async def test_a_reader_goes_on_behind_its_position_after_a_broker_crash(bus: Bus, broker: Broker) -> None:
+async def test_a_reader_goes_on_behind_its_position_after_a_broker_crash(
+    bus: Bus, broker: Broker
+) -> None:
     reader = StreamReader(bus, "INDEX", 0)
     for number in range(20):
         await (await bus.put(f"index.demo.file.f{number}", str(number).encode()))

@@ -66,7 +66,9 @@ async def test_messages_are_handled_in_batches_and_acknowledged(bus: Bus) -> Non
     seen: list[str] = []
 
     async def handle(batch: Sequence[Delivery[AnyCommand]], out: Outbox) -> None:
-        seen.extend(delivery.event.repo_id for delivery in batch if isinstance(delivery.event, RemoveRepo))
+        seen.extend(
+            delivery.event.repo_id for delivery in batch if isinstance(delivery.event, RemoveRepo)
+        )
 
     for number in range(30):
         await send(bus, f"r{number}")
@@ -78,7 +80,9 @@ async def test_messages_are_handled_in_batches_and_acknowledged(bus: Bus) -> Non
     assert seen == [f"r{number}" for number in range(30)]
 
 
-async def test_one_bad_message_does_not_stop_its_batch_and_ends_on_the_dead_stream(bus: Bus) -> None:
+async def test_one_bad_message_does_not_stop_its_batch_and_ends_on_the_dead_stream(
+    bus: Bus,
+) -> None:
     done: set[str] = set()
     attempts: list[int] = []
 
@@ -88,7 +92,9 @@ async def test_one_bad_message_does_not_stop_its_batch_and_ends_on_the_dead_stre
             if delivery.event.repo_id == "bad":
                 attempts.append(delivery.attempt)
                 raise ValueError("cannot do this one")
-        done.update(delivery.event.repo_id for delivery in batch if isinstance(delivery.event, RemoveRepo))
+        done.update(
+            delivery.event.repo_id for delivery in batch if isinstance(delivery.event, RemoveRepo)
+        )
 
     for name in ("a", "bad", "b", "c"):
         await send(bus, name)
@@ -130,10 +136,16 @@ async def test_poison_is_parked_on_its_first_delivery(bus: Bus) -> None:
     assert set(attempts) == {1}
 
 
-async def test_nothing_is_acknowledged_before_its_outputs_are_stored(bus: Bus, broker: Broker) -> None:
+async def test_nothing_is_acknowledged_before_its_outputs_are_stored(
+    bus: Bus, broker: Broker
+) -> None:
     async def handle(batch: Sequence[Delivery[AnyCommand]], out: Outbox) -> None:
         for delivery in batch:
-            await out.put(f"work.pass.{delivery.envelope.repo}", b"out", message_id=f"{delivery.envelope.id}/1")
+            await out.put(
+                f"work.pass.{delivery.envelope.repo}",
+                b"out",
+                message_id=f"{delivery.envelope.id}/1",
+            )
         if not crashed:
             crashed.append(True)
             broker.kill()

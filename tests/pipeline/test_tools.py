@@ -30,7 +30,9 @@ def tree(tmp_path: Path) -> Path:
     (root / "quokka.py").write_text(RARE)
     (root / "long.txt").write_text("é" * 70_000)
     for number in range(6):
-        (root / f"common{number}.py").write_text(f"def common{number}(value):\n    return value + {number}\n")
+        (root / f"common{number}.py").write_text(
+            f"def common{number}(value):\n    return value + {number}\n"
+        )
     return root
 
 
@@ -55,7 +57,9 @@ async def refused(running: Node, tool: str, **arguments: Any) -> Fault:
 async def test_page_size_and_k_are_clamped(running: Node) -> None:
     page = await running.call("repocontext_scan", repoId="demo", scope="Files", pageSize=0)
     assert len(page.entries) == 9
-    assert (await running.call("repocontext_scan", repoId="demo", scope="Files", pageSize=9999)).has_more is False
+    assert (
+        await running.call("repocontext_scan", repoId="demo", scope="Files", pageSize=9999)
+    ).has_more is False
 
     few = await running.call("repocontext_search", repoId="demo", query="value", k=0)
     many = await running.call("repocontext_search", repoId="demo", query="value", k=999)
@@ -66,14 +70,29 @@ async def test_page_size_and_k_are_clamped(running: Node) -> None:
 async def test_scope_is_case_insensitive_and_an_unknown_one_is_refused(running: Node) -> None:
     page = await running.call("repocontext_scan", repoId="demo", scope="files")
     assert page.entries
-    assert isinstance(await refused(running, "repocontext_scan", repoId="demo", scope="Everything"), InvalidArgument)
+    assert isinstance(
+        await refused(running, "repocontext_scan", repoId="demo", scope="Everything"),
+        InvalidArgument,
+    )
 
 
 async def test_scan_refuses_what_does_not_go_together(running: Node) -> None:
-    prefixed = await refused(running, "repocontext_scan", repoId="demo", scope="Symbols", pathPrefix="src")
+    prefixed = await refused(
+        running, "repocontext_scan", repoId="demo", scope="Symbols", pathPrefix="src"
+    )
     assert "pathPrefix" in prefixed.message
-    assert "topic" in (await refused(running, "repocontext_scan", repoId="demo", scope="MemoryTopic")).message
-    assert "topic" in (await refused(running, "repocontext_scan", repoId="demo", scope="MemoryTopic", topic=" ")).message
+    assert (
+        "topic"
+        in (await refused(running, "repocontext_scan", repoId="demo", scope="MemoryTopic")).message
+    )
+    assert (
+        "topic"
+        in (
+            await refused(
+                running, "repocontext_scan", repoId="demo", scope="MemoryTopic", topic=" "
+            )
+        ).message
+    )
 
 
 async def test_a_continuation_token_is_bound_to_its_arguments(running: Node) -> None:
@@ -82,14 +101,27 @@ async def test_a_continuation_token_is_bound_to_its_arguments(running: Node) -> 
     assert token
 
     for arguments in ({"scope": "Symbols"}, {"scope": "Files", "pathPrefix": "src"}):
-        fault = await refused(running, "repocontext_scan", repoId="demo", continuationToken=token, **arguments)
+        fault = await refused(
+            running, "repocontext_scan", repoId="demo", continuationToken=token, **arguments
+        )
         assert fault.details["reason"] == "continuation_token"
     for damaged in ("x", token[:-2], token + "AA", "é"):
-        assert isinstance(await refused(running, "repocontext_scan", repoId="demo", scope="Files", continuationToken=damaged), InvalidArgument)
+        assert isinstance(
+            await refused(
+                running, "repocontext_scan", repoId="demo", scope="Files", continuationToken=damaged
+            ),
+            InvalidArgument,
+        )
 
 
 async def test_a_malformed_key_is_refused_and_a_missing_record_is_not(running: Node) -> None:
-    for key in ("file/a.py", "repo/", "repo/demo/nothing/a", "repo/demo/mem/topic", "repo/demo/file/"):
+    for key in (
+        "file/a.py",
+        "repo/",
+        "repo/demo/nothing/a",
+        "repo/demo/mem/topic",
+        "repo/demo/file/",
+    ):
         assert isinstance(await refused(running, "repocontext_recall", key=key), InvalidArgument)
 
     missing = await running.call("repocontext_recall", key="repo/demo/file/none.py")
@@ -106,8 +138,18 @@ async def test_health_of_the_host_and_of_a_repository(running: Node) -> None:
     host = await running.call("repocontext_health")
     one = await running.call("repocontext_health", repoId="demo")
 
-    assert (host.group, host.available, host.retrieval_ready, host.retrieval_phase, host.repository) == ("repocontext", True, True, "serving", None)
-    assert (one.retrieval_phase, one.repository.verdict, one.repository.authoritative) == ("serving", "Serving", False)
+    assert (
+        host.group,
+        host.available,
+        host.retrieval_ready,
+        host.retrieval_phase,
+        host.repository,
+    ) == ("repocontext", True, True, "serving", None)
+    assert (one.retrieval_phase, one.repository.verdict, one.repository.authoritative) == (
+        "serving",
+        "Serving",
+        False,
+    )
     assert one.repository.ingest.status == "Completed"
     assert isinstance(await refused(running, "repocontext_health", repoId="  "), InvalidArgument)
 
@@ -136,21 +178,33 @@ async def test_add_repo_answers_running_at_once(running: Node, tree: Path) -> No
     assert (answer.repo_id, answer.status) == ("other", "Running")
     await running.indexed("other")
     done = await running.call("repocontext_index_status", repoId="other")
-    assert (done.status, done.phase, done.files_scanned, done.attempt) == ("Completed", "Done", 1, 1)
+    assert (done.status, done.phase, done.files_scanned, done.attempt) == (
+        "Completed",
+        "Done",
+        1,
+        1,
+    )
 
 
-async def test_a_path_that_leaves_the_workspace_is_refused(running: Node, tree: Path, tmp_path: Path) -> None:
+async def test_a_path_that_leaves_the_workspace_is_refused(
+    running: Node, tree: Path, tmp_path: Path
+) -> None:
     (tmp_path / "outside").mkdir()
     (tree.parent / "link").symlink_to(tmp_path / "outside")
 
     for path in ("../outside", str(tmp_path / "outside"), "link", "demo/../../outside"):
         fault = await refused(running, "repocontext_add_repo", path=path)
         assert isinstance(fault, Forbidden)
-    assert isinstance(await refused(running, "repocontext_changed", repoId="demo", path=str(tree.parent)), Forbidden)
+    assert isinstance(
+        await refused(running, "repocontext_changed", repoId="demo", path=str(tree.parent)),
+        Forbidden,
+    )
     assert (await running.call("repocontext_list_repos")).count == 1
 
 
-async def test_a_large_file_is_recorded_with_the_reason_and_found_by_its_path(running: Node, tree: Path) -> None:
+async def test_a_large_file_is_recorded_with_the_reason_and_found_by_its_path(
+    running: Node, tree: Path
+) -> None:
     (tree / "ginormous.py").write_text("x = 1\n" * 200_000)
     await running.add(tree)
     await running.until(lambda s: s.file("demo", "ginormous.py") is not None)
@@ -162,10 +216,14 @@ async def test_a_large_file_is_recorded_with_the_reason_and_found_by_its_path(ru
     assert found.hits[0].entry.path == "ginormous.py"
 
 
-async def test_without_an_embedder_answers_are_by_keyword_and_ready(broker: Broker, tmp_path: Path, tree: Path) -> None:
+async def test_without_an_embedder_answers_are_by_keyword_and_ready(
+    broker: Broker, tmp_path: Path, tree: Path
+) -> None:
     async with node(broker, tmp_path / "state", tree.parent, embed_provider="none") as started:
         await started.add(tree)
-        await started.until(lambda s: (state := s.newest_pass("demo")) is not None and state.status == "Completed")
+        await started.until(
+            lambda s: (state := s.newest_pass("demo")) is not None and state.status == "Completed"
+        )
 
         by_name = await started.call("repocontext_search", repoId="demo", query="quokka")
         by_body = await started.call("repocontext_search", repoId="demo", query="basket")
@@ -178,7 +236,9 @@ async def test_without_an_embedder_answers_are_by_keyword_and_ready(broker: Brok
     assert (health.retrieval_ready, health.retrieval_phase) == (True, "keyword_only")
 
 
-async def test_an_unreachable_embedder_is_told_and_keyword_answers_go_on(broker: Broker, tmp_path: Path, tree: Path) -> None:
+async def test_an_unreachable_embedder_is_told_and_keyword_answers_go_on(
+    broker: Broker, tmp_path: Path, tree: Path
+) -> None:
     remote = {"embed_provider": "http", "embed_url": "http://127.0.0.1:9/v1", "embed_model": "m"}
     async with node(broker, tmp_path / "state", tree.parent, **remote) as started:
         await started.add(tree)
@@ -205,7 +265,9 @@ async def test_the_same_query_gives_the_same_answer(running: Node) -> None:
     assert len(paths) == len(set(paths))
 
 
-async def test_an_empty_repository_is_not_ready_and_the_host_is(broker: Broker, tmp_path: Path) -> None:
+async def test_an_empty_repository_is_not_ready_and_the_host_is(
+    broker: Broker, tmp_path: Path
+) -> None:
     (tmp_path / "empty").mkdir()
     async with node(broker, tmp_path / "state", tmp_path, mode="workspace") as started:
         assert (await started.call("repocontext_health")).retrieval_ready
@@ -225,7 +287,9 @@ async def test_two_mistakes_raise_the_client_error_counter_by_two(running: Node)
 
     text = metrics.exposition().decode()
 
-    assert 'repocontext_client_errors_total{reason="path_prefix",tool="repocontext_scan"} 2.0' in text
+    assert (
+        'repocontext_client_errors_total{reason="path_prefix",tool="repocontext_scan"} 2.0' in text
+    )
     assert 'repofold_files{repository="demo"} 9.0' in text
 
 
@@ -244,14 +308,18 @@ async def test_a_failed_pass_is_told_and_the_next_one_heals_it(running: Node, tr
     moved = tree.with_name("away")
     tree.rename(moved)
     await running.add(tree)
-    await running.until(lambda s: (state := s.newest_pass("demo")) is not None and state.status == "Failed")
+    await running.until(
+        lambda s: (state := s.newest_pass("demo")) is not None and state.status == "Failed"
+    )
     status = await running.call("repocontext_index_status", repoId="demo")
     assert status.error
     assert len(running.paths()) == 9  # what cannot be seen is not taken for deleted
 
     moved.rename(tree)
     await running.add(tree)
-    await running.until(lambda s: (state := s.newest_pass("demo")) is not None and state.status == "Completed")
+    await running.until(
+        lambda s: (state := s.newest_pass("demo")) is not None and state.status == "Completed"
+    )
 
 
 async def test_every_message_doubled_and_late_changes_nothing(running: Node, tree: Path) -> None:

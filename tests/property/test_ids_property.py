@@ -11,7 +11,9 @@ from contracts.ids import RecordKey, RepoId, parse_key, path_from_bytes, path_to
 from contracts.subjects import token
 
 names = st.text(min_size=1, max_size=30)
-paths = st.lists(st.text(min_size=1, max_size=8).map(lambda t: t.replace("/", "_")), min_size=1, max_size=4).map("/".join)
+paths = st.lists(
+    st.text(min_size=1, max_size=8).map(lambda t: t.replace("/", "_")), min_size=1, max_size=4
+).map("/".join)
 
 
 @given(repo=names, family=st.sampled_from(["symbol", "xref", "session"]), name=names)

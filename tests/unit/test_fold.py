@@ -270,11 +270,21 @@ def test_segments_hold_exactly_the_live_files(env: Env) -> None:
         assert keys.repo(facts.REPO)
 
 
-def test_registering_another_root_under_the_same_id_drops_what_was_indexed_of_the_old_one(env: Env) -> None:
+def test_registering_another_root_under_the_same_id_drops_what_was_indexed_of_the_old_one(
+    env: Env,
+) -> None:
     folder = Folder(env)
-    folder.fold(facts.messages(facts.registered()), facts.messages(facts.recorded("a.py", "one", 10)), log_complete=False)
+    folder.fold(
+        facts.messages(facts.registered()),
+        facts.messages(facts.recorded("a.py", "one", 10)),
+        log_complete=False,
+    )
 
-    folder.fold(facts.messages(facts.registered(generation=2, root="/other"), start=2), [], log_complete=False)
+    folder.fold(
+        facts.messages(facts.registered(generation=2, root="/other"), start=2),
+        [],
+        log_complete=False,
+    )
 
     assert live_paths(env) == []
     with env.read() as txn:
