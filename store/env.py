@@ -67,6 +67,7 @@ class _Handle:
         self.users = 0
         self.tables: dict[str, Any] = {}
         self.reading = 0  # read transactions open in this process
+        self._leaving = False
         self.gate = threading.Condition()
 
     def open_tables(self, *, create: bool) -> None:
@@ -95,6 +96,15 @@ class _Handle:
             txn.abort()
             self.reading -= 1
             self.gate.notify_all()
+            if self._leaving and not self.reading:
+                self.env.close()
+
+    def close(self) -> None:
+        """Close now, or with the last reader: what it was given lies in the map."""
+        with self.gate:
+            self._leaving = True
+            if not self.reading:
+                self.env.close()
 
     def grow(self, size: int) -> None:
         with self.gate:
@@ -129,7 +139,7 @@ def _release(path: Path, handle: _Handle) -> None:
         handle.users -= 1
         if handle.users == 0:
             del _handles[path]
-            handle.env.close()
+            handle.close()
 
 
 class Env:

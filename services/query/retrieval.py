@@ -25,10 +25,10 @@ from services.query.ranking.dense import DenseScores, Pool, pooled_scores
 from services.query.ranking.fuse import RankedFile, Ranking
 from services.query.ranking.lexical import score_corpus
 from services.query.ranking.reasons import (
+    NameIndex,
     file_match,
     keyword_reasons,
     semantic_reasons,
-    symbol_hits,
 )
 from services.source.embedding import QueryEmbedder
 from services.source.terms import QueryTerms, query_terms
@@ -70,19 +70,24 @@ class Found(Struct, frozen=True):
     hits: tuple[Hit, ...]
 
 
+class Shape(Struct, frozen=True):
+    """What a hit needs of its file's body."""
+
+    symbols: tuple[Symbol, ...]
+    chunks: tuple[ChunkSpan, ...]
+    names: NameIndex
+    by_fq_name: dict[str, Symbol]
+
+
 class Shapes:
-    """Symbols and chunk spans of the files that were answers lately; reading them costs most of a hit."""
+    """Shapes of the files that were answers lately; reading them costs most of a hit."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[
-            tuple[str, int], tuple[tuple[Symbol, ...], tuple[ChunkSpan, ...]]
-        ] = OrderedDict()
+        self._known: OrderedDict[tuple[str, int], Shape] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(
-        self, snapshot: Snapshot, repo_id: RepoId, sequence: int
-    ) -> tuple[tuple[Symbol, ...], tuple[ChunkSpan, ...]]:
-        """Symbols and chunks of a file record; empty for one without an extract."""
+    def get(self, snapshot: Snapshot, repo_id: RepoId, sequence: int) -> Shape:
+        """The shape of a file record; without symbols and chunks where there is no extract."""
         key = (repo_id, sequence)
         with self._lock:
             found = self._known.get(key)
@@ -90,7 +95,13 @@ class Shapes:
                 self._known.move_to_end(key)
                 return found
         body = snapshot.body(repo_id, sequence)
-        found = ((), ()) if body is None else (body.symbols, body.chunks)
+        symbols = () if body is None else body.symbols
+        found = Shape(
+            symbols,
+            () if body is None else body.chunks,
+            NameIndex((symbol.name, symbol.fq_name) for symbol in symbols),
+            {symbol.fq_name: symbol for symbol in reversed(symbols)},
+        )
         with self._lock:
             self._known[key] = found
             while len(self._known) > _SHAPES_KEPT:
@@ -194,18 +205,18 @@ def _hit(
     row = plane.snapshot.file(repo_id, ranked.path)
     if row is None:
         return None
-    symbols, chunks = shapes.get(plane.snapshot, repo_id, ranked.file_sequence)
+    shape = shapes.get(plane.snapshot, repo_id, ranked.file_sequence)
     passage = None
-    if ranked.chunk is not None and ranked.chunk < len(chunks):
-        span = chunks[ranked.chunk]
+    if ranked.chunk is not None and ranked.chunk < len(shape.chunks):
+        span = shape.chunks[ranked.chunk]
         passage = Passage(
             ranked.chunk,
             span.start_line,
             span.end_line,
-            _around(symbols, span.start_line, span.end_line),
+            _around(shape.symbols, span.start_line, span.end_line),
         )
-    names = symbol_hits(terms, ((symbol.name, symbol.fq_name) for symbol in symbols), 1)
-    meant = next((symbol for symbol in symbols if names and symbol.fq_name == names[0]), None)
+    names = shape.names.best(terms, 1)
+    meant = shape.by_fq_name[names[0]] if names else None
     named = meant.fq_name if meant is not None else ""
     semantic = dense is not None and float(dense.best[ranked.number]) > 0
     if semantic:

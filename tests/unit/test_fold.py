@@ -291,3 +291,22 @@ def test_registering_another_root_under_the_same_id_drops_what_was_indexed_of_th
         repo = Snapshot(txn).repo(facts.REPO)
         assert repo is not None
         assert (repo.root, repo.counters.files) == ("/other", 0)
+
+
+def test_what_a_reader_holds_stays_readable_when_its_environment_is_closed(tmp_path: Path) -> None:
+    env = open_writable(tmp_path / "env")
+    Folder(env).fold(
+        facts.messages(facts.registered()),
+        facts.messages(facts.recorded("a.py", "one", 10)),
+        log_complete=False,
+    )
+
+    with env.read() as txn:
+        row = txn.get("files", keys.file(keys.repo(facts.REPO), "a.py"))
+        env.close()
+        assert row is not None
+        assert b"a.py" in bytes(row)
+
+    again = open_writable(tmp_path / "env")
+    assert live_paths(again) == ["a.py"]
+    again.close()

@@ -10,17 +10,18 @@ import re
 
 from services.extractor.reader import Draft, Reader
 
-_MEMBER = re.compile(rb"(?:(?<!\.)\.|::)\s*(?:r#)?([^\W\d]\w*)")
-_TYPE = re.compile(rb"(?<![\w.:])([A-Z]\w*)(?=::[\w<])")
-_CREATED = re.compile(rb"(?<![\w.])([A-Z]\w*[a-z]\w*)(?= ?\{)")
+_MEMBER = re.compile(rb"(?:\.|::)\s*(?:r#)?([^\W\d]\w*)")
+_TYPE = re.compile(rb"([A-Z]\w*)(?:(?=::[\w<])|(?<=[a-z])( ?\{))")  # a path, or a struct literal
+_JOINED = re.compile(rb"[\w.:]")
 _TYPE_NAME = re.compile(rb"([A-Z]\w*)\b(?!::)")
 _STATIC = re.compile(
     rb"(?:pub(?:\([^)]*\))?\s+)?static\s+(?:ref\s+)?(\w+)\s*:\s*([^=;{}]{1,300}?)\s*="
 )
 _STATIC_MACROS = (b"lazy_static!", b"thread_local!")
 _PANICS = frozenset({b"panic!", b"std::panic!", b"core::panic!"})
-_WORD_END = re.compile(rb"[\w!]+\Z")
+_BACKWARDS = re.compile(rb"[\w!]+(?:(?:\.|::)\w+)*(?:(?=(\.)(?!\.))|(?=(::)))?")
 _LOOK_BACK = 400
+_NAMES_BYTES = 100
 _OPENINGS = {ord(")"): ord("("), ord("]"): ord("[")}
 
 
@@ -45,13 +46,17 @@ def read_tokens(reader: Reader) -> None:
 def _read(reader: Reader, start: int, end: int) -> None:
     data = reader.data
     for found in _TYPE.finditer(data, start, end):
-        reader.mark(found.start(1), "type")
-    for found in _CREATED.finditer(data, start, end):
-        reader.mark(found.start(1), "new")
+        at = found.start(1)
+        if not _JOINED.match(data, at - 1):
+            reader.mark(at, "type" if found[2] is None else "new")
     for found in _MEMBER.finditer(data, start, end):
-        first = _receiver_start(data, max(start, found.start() - _LOOK_BACK), found.start())
-        if data[first : found.start()].strip():
-            reader.receiver_spans.setdefault(found.start(1), (first, found.start()))
+        at = found.start()
+        if data[at - 1 : at + 1] == b"..":
+            continue
+        first = _receiver_start(data, max(start, at - _LOOK_BACK), at)
+        receiver = data[first:at].rstrip()
+        if receiver:
+            reader.receiver_spans.setdefault(found.start(1), (first, first + len(receiver)))
 
 
 def _receiver_start(data: bytes, least: int, end: int) -> int:
@@ -59,28 +64,21 @@ def _receiver_start(data: bytes, least: int, end: int) -> int:
     at = end
     while at > least:
         last = data[at - 1]
-        if last in b" \t\r\n":  # a chain over several lines
-            at -= 1
-            continue
-        if last == ord("?"):
+        if last in b" \t\r\n?":  # a chain may take several lines
             at -= 1
             continue
         if last in _OPENINGS:
             at = _opening(data, least, at)
             if at < 0:
                 return end
-            if not _WORD_END.search(data, least, at):
-                return at
-            continue
-        word = _WORD_END.search(data, max(least, at - 80), at)
-        if word is None:
+        names = _BACKWARDS.match(data[max(least, at - _NAMES_BYTES) : at][::-1])
+        if names is None:
             return at
-        at = word.start()
-        before = data[max(least, at - 2) : at]
-        if before == b"::":
-            at -= 2
-        elif before.endswith(b".") and before != b"..":
+        at -= names.end()
+        if names[1] is not None:
             at -= 1
+        elif names[2] is not None:
+            at -= 2
         else:
             return at
     return at

@@ -69,32 +69,58 @@ def file_match(parts: Mapping[str, float], symbol: str = "") -> KeywordMatch:
     )
 
 
+class NameIndex:
+    """The symbols of one file by name and by the words of their names, to be asked many times."""
+
+    def __init__(self, names: Iterable[tuple[str, str]]) -> None:
+        """`names` pairs simple with fully qualified names, in source order, which settles ties."""
+        self._fq_names: list[str] = []
+        self._terms: list[frozenset[str]] = []
+        self._exact: dict[str, list[int]] = {}
+        self._lower: dict[str, list[int]] = {}
+        self._by_term: dict[str, list[int]] = {}
+        for position, (name, fq_name) in enumerate(names):
+            terms = _name_terms(name)
+            self._fq_names.append(fq_name)
+            self._terms.append(terms)
+            self._exact.setdefault(name, []).append(position)
+            self._lower.setdefault(name.lower(), []).append(position)
+            for term in terms:
+                self._by_term.setdefault(term, []).append(position)
+
+    def best(self, query: QueryTerms, limit: int = MAX_REASONS) -> list[str]:
+        """Return the fully qualified names of the symbols a query seems to mean, best first.
+
+        A name the query spells out comes first, then one that differs by case alone, then those of
+        whose words at least half are in the query, by that share and then by how many they are.
+        """
+        words = frozenset(query.words)
+        rank: dict[int, tuple[float, int, int]] = {}
+        for word in words:
+            for position in self._by_term.get(word, ()):
+                if position in rank:
+                    continue
+                shared, terms = len(self._terms[position] & words), len(self._terms[position])
+                if 2 * shared >= terms:
+                    rank[position] = (-shared / terms, -shared, position)
+        for name in query.identifiers:
+            for position in self._lower.get(name.lower(), ()):
+                rank[position] = (-2.0, 0, position)
+        for name in query.identifiers:
+            for position in self._exact.get(name, ()):
+                rank[position] = (-3.0, 0, position)
+        found: dict[str, tuple[float, int, int]] = {}
+        for position, key in rank.items():
+            fq_name = self._fq_names[position]
+            found[fq_name] = min(key, found.get(fq_name, key))
+        return sorted(found, key=found.__getitem__)[:limit]
+
+
 def symbol_hits(
     query: QueryTerms, names: Iterable[tuple[str, str]], limit: int = MAX_REASONS
 ) -> list[str]:
-    """Return the fully qualified names of the symbols a query seems to mean, best first.
-
-    `names` pairs simple with fully qualified names, in source order, which settles ties. A name
-    the query spells out comes first, then one that differs by case alone, then those of whose
-    words at least half are in the query, by that share and then by how many they are.
-    """
-    words = frozenset(query.words)
-    exact, lower = set(query.identifiers), {name.lower() for name in query.identifiers}
-    found: dict[str, tuple[float, int, int]] = {}
-    for position, (name, fq_name) in enumerate(names):
-        rank: tuple[float, int, int]
-        if name in exact:
-            rank = (-3.0, 0, position)
-        elif name.lower() in lower:
-            rank = (-2.0, 0, position)
-        else:
-            terms = _name_terms(name)
-            shared = len(terms & words)
-            if not shared or 2 * shared < len(terms):
-                continue
-            rank = (-shared / len(terms), -shared, position)
-        found[fq_name] = min(rank, found.get(fq_name, rank))
-    return sorted(found, key=found.__getitem__)[:limit]
+    """What `NameIndex.best` returns for names that are asked once."""
+    return NameIndex(names).best(query, limit)
 
 
 @lru_cache(maxsize=1 << 15)
