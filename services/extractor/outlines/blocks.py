@@ -30,6 +30,7 @@ _PROTO = re.compile(
     rb"|(?:(?:repeated|optional|required)\s+)?(?P<field_type>map\s*<[^>]*>|[\w.]+)\s+(?P<field>\w+)\s*=\s*\d+"
     rb"|(?P<value>\w+)\s*=\s*-?\w+)"
 )
+_PACKAGE = re.compile(rb"^[ \t]*package\s+([\w.]+)\s*;", re.MULTILINE)
 _PROTO_KINDS = {b"message": "struct", b"enum": "enum", b"service": "interface", b"extend": "struct"}
 _THRIFT = re.compile(
     rb"(?:^|\n)[ \t]*(?P<type>struct|exception|union|enum|service)\s+(?P<name>\w+)[^{}]*\Z"
@@ -122,7 +123,9 @@ def css(data: bytes) -> list[Draft]:
 
 
 def proto(data: bytes) -> list[Draft]:
-    """Return messages, enums, services, their fields, values and calls."""
+    """Return messages, enums, services, their fields, values and calls, named from the package."""
+    named = _PACKAGE.search(data)
+    package = named[1].decode() if named is not None else ""
 
     def read(data: bytes, start: int, end: int, opens: bool, parent: Draft | None) -> Draft | None:
         at, head = _head(data, start, end)
@@ -145,6 +148,8 @@ def proto(data: bytes) -> list[Draft]:
         else:
             return None
         draft.doc = comment_above(data, at, b"//")
+        if parent is None and package:
+            draft.prefix, draft.absolute = package, True
         return draft
 
     return _walk(data, _TOKEN, read)
