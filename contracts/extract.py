@@ -25,6 +25,7 @@ class Symbol(Struct, frozen=True, array_like=True):
 
     kind: str  # class interface struct enum trait record union module namespace function method
     #            constructor property field variable constant type macro heading key component
+    #            table view index trigger schema selector target stage service message
     name: str
     fq_name: str  # dotted path inside the language's module, e.g. "pkg.mod.Class.method"
     signature: str  # one line, white space folded, at most 300 characters, no body

@@ -18,36 +18,21 @@ from msgspec import Struct
 
 from contracts.errors import InvalidArgument, NotFound
 from ops.node import state
-from services.kernel.settings import Settings, from_environment
+from ops.node.options import indexed_state
+from services.kernel.settings import from_environment
 from services.query.access import LOCAL
 from services.query.catalogue import TOOLS
 from services.query.host import Host, View
 
 
-def add_place(parser: argparse.ArgumentParser) -> None:
-    """Arguments that say which state directory is meant."""
-    parser.add_argument("--state", metavar="DIR", help="state directory (default: that of --root)")
-    parser.add_argument(
-        "--root", metavar="PATH", action="append", help="the PATH that `up` was given (default: .)"
-    )
-
-
-def settings_of(args: argparse.Namespace) -> Settings:
-    """Settings of the state directory that the arguments mean."""
-    given = args.state or os.environ.get("REPOFOLD_STATE")
-    if given:
-        folder = Path(given).expanduser().resolve()
-    else:
-        folder = state.default(state.resolve_roots(args.root or ["."]))
-    settings = from_environment()
-    return msgspec.structs.replace(settings, state_dir=str(folder))
-
-
 class Asker:
-    """Runs tools on one state directory."""
+    """Runs tools on the state directory that the arguments mean."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, args: argparse.Namespace) -> None:
+        folder = indexed_state(args).root
+        settings = msgspec.structs.replace(from_environment(), state_dir=str(folder))
         self.host = Host(settings, None, "")
+        self._here = state.resolve_roots(args.root or ["."])[0]
 
     def ask(self, tool: str, arguments: Mapping[str, Any]) -> Struct:
         """The tool's answer; raises its faults."""
@@ -61,9 +46,10 @@ class Asker:
         return asyncio.run(answer())
 
     def repository(self, wanted: str | None) -> str:
-        """The repository meant: the one named, or the only one there is."""
+        """The repository meant: the one named, the only one there is, or the one we are in."""
         with self.host.read() as snapshot:
-            known = [row.repo_id for row in snapshot.repos() if row.state != "removed"]
+            rows = [row for row in snapshot.repos() if row.state != "removed"]
+        known = [row.repo_id for row in rows]
         if wanted is not None:
             if wanted not in known:
                 raise NotFound(
@@ -71,6 +57,10 @@ class Asker:
                     hint=f"known: {', '.join(known) or 'none'}",
                 )
             return wanted
+        if len(known) > 1:
+            around = [row for row in rows if self._here.is_relative_to(row.root)]
+            if around:
+                return max(around, key=lambda row: len(row.root)).repo_id
         if len(known) != 1:
             raise InvalidArgument(
                 f"{len(known)} repositories are indexed here",
@@ -79,6 +69,18 @@ class Asker:
                 else "start `repofold up PATH` first",
             )
         return known[0]
+
+    def path_in(self, repository: str, given: str) -> str:
+        """A file's path relative to the repository's root, however it was given."""
+        with self.host.read() as snapshot:
+            root = next(row.root for row in snapshot.repos() if row.repo_id == repository)
+        if not Path(given).is_absolute():
+            beside = self._here / given
+            if (Path(root) / given).exists() or not beside.exists():
+                return given
+            given = str(beside)
+        path = os.path.normpath(given)
+        return os.path.relpath(path, root) if Path(path).is_relative_to(root) else given
 
     def repositories(self) -> list[str]:
         with self.host.read() as snapshot:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 from tests.broker import Broker, running
 
@@ -14,6 +15,14 @@ from tests.broker import Broker, running
 def anyio_backend() -> str:
     """nats-py runs on asyncio only."""
     return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """A command under test sets up logging for its whole process."""
+    yield
+    structlog.reset_defaults()
+    structlog.contextvars.clear_contextvars()
 
 
 @pytest.fixture

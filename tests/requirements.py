@@ -100,6 +100,11 @@ ROWS = (
     Row("A80", "U5", "after a reset the repository is listed with nulls", (f"{_PIPE}::test_a_reset_drops_the_index_and_keeps_the_repository_listed",)),
     Row("A81", "U5", "reset or removal of an unknown id changes nothing", (f"{_ASK}::test_an_unknown_repository_is_no_error_where_the_spec_says_so",)),
     Row("A82", "U5", "an empty repository is nothing_registered and not ready", (f"{_ASK}::test_an_empty_repository_is_not_ready_and_the_host_is",)),
+    Row("R3.4c", "R3.4", "who refers to a name is a record; without referrers there is none", (f"{_ASK}::test_who_refers_to_a_name_can_be_recalled",)),
+    Row("R4.changed", "R4", "drift is told below any directory, a removed one included", (f"{_ASK}::test_drift_is_told_below_any_directory_even_one_that_is_gone",)),
+    Row("R8.proof", "R8", "a non-empty index is ready whatever was asked of it before", (f"{_ASK}::test_a_question_of_unknown_words_does_not_make_a_repository_unready", f"{_ASK}::test_a_question_asked_too_early_does_not_make_a_repository_unready_for_good")),
+    Row("R8.hold", "R8", "a proven repository stays ready for 30 s after a fault, and says so", (f"{_ASK}::test_a_proven_repository_stays_ready_for_a_while_after_a_fault",)),
+    Row("R8.empty", "R8", "a tree without an eligible file is nothing_registered", (f"{_ASK}::test_a_repository_of_binaries_only_has_nothing_registered",)),
     Row("R15.remove", "R15", "removal deletes everything and can be repeated", (f"{_PIPE}::test_a_removed_repository_is_gone_and_can_come_back",)),
     # -- failure ----------------------------------------------------------------------------------
     Row("P.ack", "P2", "outputs are stored before the input is acknowledged", (f"{_CONSUMER}::test_nothing_is_acknowledged_before_its_outputs_are_stored",)),

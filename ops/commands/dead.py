@@ -12,7 +12,7 @@ from typing import Any
 from contracts.errors import InvalidArgument
 from ops.node.events import described
 from ops.node.letters import RETRIED, Letter, drop, letter, letters, retry
-from ops.node.options import add_broker, add_state, any_broker
+from ops.node.options import add_broker, add_place, any_broker
 from services.kernel import logs
 from services.kernel.bus import Bus
 from services.kernel.settings import Settings
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "numbers", nargs="*", type=int, metavar="NUMBER", help="as `dead list` shows them"
     )
     parser.add_argument("--all", action="store_true", help="retry or drop every one")
-    add_state(parser)
+    add_place(parser)
     add_broker(parser)
 
 

@@ -11,7 +11,7 @@ import msgspec
 from contracts.errors import Fault, Unavailable
 from ops.node import checks, lock
 from ops.node.checks import Check
-from ops.node.options import add_broker, add_state, base_settings, find_state, running_node
+from ops.node.options import add_broker, add_place, base_settings, find_state, running_node
 from ops.node.state import State
 from services.kernel import logs
 from services.kernel.bus import Bus
@@ -22,9 +22,9 @@ _MARKS = {"fine": "ok  ", "note": "note", "failed": "FAIL"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "path", nargs="?", metavar="PATH", help="the repository (default: this folder)"
+        "path", nargs="?", metavar="PATH", help="the repository; the same as --root PATH"
     )
-    add_state(parser)
+    add_place(parser)
     add_broker(parser)
 
 
@@ -32,7 +32,9 @@ def run(args: argparse.Namespace) -> int:
     """Print one line a check; 1 when something does not work."""
     logs.configure("critical", as_json=False, worker="doctor")
     settings = base_settings(args)
-    state = find_state(args.state, args.path)
+    if args.path:
+        args.root = [args.path]
+    state = find_state(args.state, args.root)
     holder = lock.holder(state)
     found = [
         *checks.installation(own_broker=not settings.nats_url),
@@ -40,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         *checks.place(state, holder),
         checks.endpoint(holder, settings),
         *_broker(args, state, running=holder is not None or bool(settings.nats_url)),
-        checks.clients(Path(args.path or ".").resolve()),
+        checks.clients(Path((args.root or ["."])[0]).resolve()),
     ]
     if args.json:
         print(msgspec.json.encode(found).decode())

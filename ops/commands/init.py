@@ -13,6 +13,7 @@ import os
 import secrets
 import shutil
 import sys
+import sysconfig
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -131,6 +132,18 @@ CLIENTS: dict[str, _Client] = {
 }
 
 
+def own_command() -> str:
+    """What a client has to run: our name where any program finds it, else this installation's path."""
+    own = Path(sysconfig.get_path("scripts")) / COMMAND
+    found = shutil.which(COMMAND)
+    # An activated environment's folder is on the search path of this terminal alone.
+    if found and Path(found).parent != own.parent and Path(found).resolve() == own.resolve():
+        return COMMAND
+    if found and sys.prefix == sys.base_prefix:
+        return COMMAND
+    return str(own) if own.exists() else COMMAND
+
+
 def init(  # noqa: PLR0913  # one keyword per option
     client: str,
     *,
@@ -139,18 +152,23 @@ def init(  # noqa: PLR0913  # one keyword per option
     transport: Transport = "stdio",
     scope: Scope = "project",
     url: str = URL,
+    command: str = COMMAND,
     print_only: bool = False,
     force: bool = False,
 ) -> list[FileChange]:
     """Enter this server into the configuration of `client`, or of every client for "all".
 
-    Running it again changes nothing. An entry named repofold with other settings is left alone
+    `command` is the program that stdio entries start. Running it again changes nothing. An entry named repofold with other settings is left alone
     unless `force` is set. Raises InvalidArgument for an unknown client; what is wrong with a single
     file is told in its FileChange.
     """
     if client not in (*CLIENTS, "all"):
         raise InvalidArgument(
             f"unknown client {client!r}", hint=f"one of {', '.join(CLIENTS)}, all"
+        )
+    if not target_dir.is_dir():
+        raise InvalidArgument(
+            f"{target_dir} is not a directory", hint="give the folder of a repository"
         )
     changes = []
     for name in CLIENTS if client == "all" else (client,):
@@ -164,7 +182,8 @@ def init(  # noqa: PLR0913  # one keyword per option
         try:
             target = _resolved(path, None if scope == "user" else target_dir)
             text = _read(target)
-            new = _merged(known, text or "", transport, url, force=force)
+            entry = known.http(url) if transport == "http" else {**known.stdio, "command": command}
+            new = _merged(known, text or "", transport, entry, force=force)
             changes.append(_apply(name, target, text, new, print_only=print_only))
         except Fault as fault:
             note = f"{fault.message}; {fault.hint}"
@@ -192,8 +211,7 @@ def _read(path: Path) -> str | None:
         raise Conflict(f"cannot be read ({error})", hint="check the file") from error
 
 
-def _merged(client: _Client, text: str, transport: Transport, url: str, *, force: bool) -> str:
-    entry = client.stdio if transport == "stdio" else client.http(url)
+def _merged(client: _Client, text: str, transport: Transport, entry: Entry, *, force: bool) -> str:
     lines = text.replace("\r\n", "\n")
     merge = merged_toml if client.is_toml else merged_json
     new = merge(lines, client.section, NAME, entry, force=force)
@@ -253,7 +271,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--force", action="store_true", help="replace an entry that has other settings"
     )
     parser.add_argument(
-        "path", nargs="?", default=".", type=Path, help="project directory (default: here)"
+        "path", nargs="?", default=".", type=Path, help="the repository (default: this folder)"
     )
 
 
@@ -266,6 +284,7 @@ def run(args: argparse.Namespace) -> int:
         target_dir=args.path,
         home=Path.home(),
         url=args.url,
+        command=own_command(),
         print_only=args.print_only,
         force=args.force,
     )

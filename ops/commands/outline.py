@@ -8,21 +8,22 @@ from rich.console import Console
 from rich.text import Text
 
 from contracts.tools.repocontext import Outline
-from ops.ask import Asker, add_place, json_text, settings_of
+from ops.ask import Asker, json_text
+from ops.node.options import add_place
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="path relative to the repository root")
+    parser.add_argument("file", help="its path, from the repository root or from here")
     parser.add_argument("--repo", help="repository (default: the only one)")
     add_place(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the symbols by line; 0 when the file is indexed, 1 otherwise."""
-    asker = Asker(settings_of(args))
-    found = asker.ask(
-        "repocontext_outline", {"repoId": asker.repository(args.repo), "path": args.file}
-    )
+    asker = Asker(args)
+    repository = asker.repository(args.repo)
+    path = asker.path_in(repository, args.file)
+    found = asker.ask("repocontext_outline", {"repoId": repository, "path": path})
     assert isinstance(found, Outline)
     if args.json:
         print(json_text(found))
@@ -30,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     console = Console(highlight=False)
     if not found.exists:
         console.print(
-            Text(f"{found.path} is not indexed; paths are relative to the repository root")
+            Text(f"{path} is not indexed; paths start at the repository root"), soft_wrap=True
         )
         return 1
     for symbol in found.symbols:

@@ -14,7 +14,14 @@ from contracts import subjects
 from contracts.errors import Fault, NotFound
 from contracts.events.commands import CommandReply
 from ops.node import lock
-from ops.node.options import add_broker, add_state, base_settings, find_state, running_node
+from ops.node.options import (
+    add_broker,
+    add_place,
+    base_settings,
+    find_state,
+    indexed_state,
+    running_node,
+)
 from ops.node.standalone import broker_alone
 from services.kernel import logs
 from services.kernel.bus import Bus
@@ -26,7 +33,7 @@ _REPLAY_S = 3600.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_state(parser)
+    add_place(parser)
     add_broker(parser)
     parser.add_argument(
         "--node", metavar="NAME", help="whose projector (default: that of the running node)"
@@ -36,9 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Rebuild the projections; through the projector when a node runs, else here."""
     logs.configure("warning", as_json=False, worker="replay")
-    state = find_state(args.state)
+    by_url = bool(base_settings(args).nats_url)
+    state = find_state(args.state, args.root) if by_url else indexed_state(args)
     began = time.monotonic()
-    if base_settings(args).nats_url or lock.holder(state) is not None:
+    if by_url or lock.holder(state) is not None:
         settings = running_node(args)
         asyncio.run(_ask(settings, args.node or settings.node))
     elif state.nats.exists():

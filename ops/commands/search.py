@@ -7,8 +7,10 @@ import argparse
 from rich.console import Console
 from rich.text import Text
 
+from contracts.errors import InvalidArgument
 from contracts.tools.repocontext import SearchResults
-from ops.ask import Asker, add_place, json_text, settings_of
+from ops.ask import Asker, json_text
+from ops.node.options import add_place
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the hits, best first; 0 when there is one, 1 otherwise."""
-    asker = Asker(settings_of(args))
+    if args.k < 1:
+        raise InvalidArgument(f"-k {args.k} asks for no hits", hint="give -k 1 or more")
+    asker = Asker(args)
     request = {"repoId": asker.repository(args.repo), "query": " ".join(args.words), "k": args.k}
     found = asker.ask("repocontext_search", request)
     assert isinstance(found, SearchResults)
@@ -47,7 +51,8 @@ def _print(found: SearchResults) -> None:
         console.print(Text(f"       {', '.join(hit.reasons)}", style="dim"), soft_wrap=True)
     if not found.hits:
         console.print(
-            "nothing found; try other words, or `repofold status` to see whether indexing is done"
+            "nothing found; try other words, or `repofold status` to see whether indexing is done",
+            soft_wrap=True,
         )
     elif found.mode != "semantic":
         console.print(Text(f"answered by keyword ({found.retrieval_path})", style="yellow"))

@@ -9,7 +9,10 @@ from rich.console import Console
 from rich.table import Table
 
 from contracts.tools.repocontext import Health, IndexStatus
-from ops.ask import Asker, add_place, settings_of
+from ops.ask import Asker
+from ops.node.options import add_place
+
+_WIDTH = 1_000  # a terminal wraps what is too long for it; a table would cut its numbers short
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print one line a repository; 0 when all of them serve, 1 otherwise."""
-    asker = Asker(settings_of(args))
+    asker = Asker(args)
     names = [asker.repository(args.repo)] if args.repo else asker.repositories()
     found: list[tuple[IndexStatus, Health]] = []
     for name in names:
@@ -41,34 +44,23 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _table(found: list[tuple[IndexStatus, Health]]) -> None:
-    table = Table(box=None, pad_edge=False)
-    for title in (
-        "repository",
-        "status",
-        "phase",
-        "files",
-        "embedded",
-        "chunks",
-        "last pass",
-        "retrieval",
-    ):
-        table.add_column(
-            title, justify="right" if title in ("files", "embedded", "chunks") else "left"
-        )
+    table = Table(box=None, pad_edge=False, header_style="")
+    numbers = ("files", "embedded", "chunks")
+    for title in ("repository", "status", "phase", *numbers, "last pass", "retrieval"):
+        table.add_column(title, justify="right" if title in numbers else "left", no_wrap=True)
     for status, health in found:
-        coverage = f"{status.files_embedded:,}"
         counts = f"+{status.files_added} ~{status.files_updated} -{status.files_removed}"
         table.add_row(
             status.repo_id,
             status.status,
             status.phase or "",
             f"{status.files_content_projected:,}",
-            coverage,
+            f"{status.files_embedded:,}",
             f"{status.chunks_committed:,}/{status.chunks_total:,}",
             f"{counts} in {(status.elapsed_milliseconds or 0) / 1000:.1f} s",
             health.retrieval_phase,
         )
-    console = Console()
+    console = Console(width=_WIDTH)
     console.print(table)
     for status, health in found:
         if status.error:

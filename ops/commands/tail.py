@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contracts.errors import InvalidArgument
 from contracts.subjects import CMD, DEAD, INDEX, LOG, PROGRESS, STREAMS, WORK
 from ops.node.events import described, line
-from ops.node.options import add_broker, add_state, any_broker, running_node
+from ops.node.options import add_broker, add_place, any_broker, running_node
 from services.kernel import logs
 from services.kernel.bus import Arrived, Bus, Msg
 from services.kernel.reader import StreamReader
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="stored events to begin with, per stream (default: 10)",
     )
     parser.add_argument("-f", "--follow", action="store_true", help="go on as events happen")
-    add_state(parser)
+    add_place(parser)
     add_broker(parser)
 
 

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 import msgspec
 
@@ -53,10 +54,13 @@ def run(args: argparse.Namespace) -> int:
     settings = node_settings(args, roots, workspace_roots)
     state = State(Path(settings.state_dir))
     logs.configure(settings.log_level, as_json=settings.log_json, worker="node")
+    _known_choices(settings)
     state.prepare()
     own = broker.Broker(state)
     held = lock.acquire(state, own.stop_orphan)
     try:
+        if not args.no_http:
+            settings = msgspec.structs.replace(settings, port=chosen_port(args, settings))
         own.stop_orphan()
         plan = Plan(
             settings=settings,
@@ -103,19 +107,31 @@ def node_settings(
         "watch": settings.watch and not args.no_watch,
         "read_only": settings.read_only or args.read_only,
         "host": args.host or settings.host,
+        "port": settings.port if args.port is None else args.port,
         "profile": args.profile or settings.profile,
     }
     if args.verbose and settings.log_level == "warning":
         changes["log_level"] = "info"
-    settings = msgspec.structs.replace(settings, **changes)
-    return (
-        settings if args.no_http else msgspec.structs.replace(settings, port=_port(args, settings))
-    )
+    return msgspec.structs.replace(settings, **changes)
 
 
-def _port(args: argparse.Namespace, settings: Settings) -> int:
+def _known_choices(settings: Settings) -> None:
+    """Refuse here what the query service would refuse at each of its starts."""
+    default = Settings()
+    if (settings.profile, settings.results) == (default.profile, default.results):
+        return
+    from services.query.catalogue import TOOLS
+    from services.query.visibility import Policy, Visibility
+
+    results = cast("Any", settings.results)  # checked there, with the profile
+    Visibility(TOOLS, Policy(profile=settings.profile, results=results))
+
+
+def chosen_port(args: argparse.Namespace, settings: Settings) -> int:
     """The port asked for; the default one gives way to a free one when it is taken."""
-    port = settings.port if args.port is None else int(args.port)
+    port = settings.port
+    if not 0 <= port <= 65_535:
+        raise InvalidArgument(f"there is no port {port}", hint="give --port 0 to 65535")
     if port == 0 or broker.is_free(settings.host, port):
         return port
     if args.port is not None or port != Settings().port:

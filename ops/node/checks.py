@@ -89,7 +89,14 @@ def place(state: State, holder: Holder | None) -> Iterator[Check]:
     """The state directory, its disk, its tokens, and who holds it."""
     if not state.root.exists():
         yield note(
-            "state directory", f"{state.root} does not exist yet", "start `repofold up PATH`"
+            "state directory",
+            f"{state.root} does not exist yet",
+            "start `repofold up PATH`; --root PATH looks at the node of another folder",
+        )
+        return
+    if not state.info.exists():
+        yield note(
+            "state directory", f"no node ever ran on {state.root}", "start `repofold up PATH`"
         )
         return
     try:
@@ -224,7 +231,9 @@ def projections(state: State, tails: dict[str, int]) -> Check:
             "run `repofold replay`: the streams hold everything",
         )
     lag = max(tails.get(LOG, 0) - position.log, 0) + max(tails.get(INDEX, 0) - position.index, 0)
-    found = f"{repos} repositories, {lag:,} events behind" if tails else f"{repos} repositories"
+    found = f"{repos} {'repository' if repos == 1 else 'repositories'}"
+    if tails:
+        found += f", {lag:,} events behind"
     if lag > _LAG_NOTED:
         return note(
             "projections", found, "indexing goes on; if this stays, start the node with --verbose"

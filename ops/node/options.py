@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
-from contracts.errors import Unavailable
+from contracts.errors import NotFound, Unavailable
 from ops.node import lock, state
 from ops.node.state import State
 from services.kernel.settings import Settings, from_environment
@@ -21,6 +21,17 @@ def add_state(parser: argparse.ArgumentParser) -> None:
         "--state",
         metavar="DIR",
         help="state directory (default: per user, one per set of repositories)",
+    )
+
+
+def add_place(parser: argparse.ArgumentParser) -> None:
+    """Arguments that say which state directory is meant, by itself or by what `up` was given."""
+    parser.add_argument("--state", metavar="DIR", help="state directory (default: that of --root)")
+    parser.add_argument(
+        "--root",
+        metavar="PATH",
+        action="append",
+        help="the PATH that `up` was given, or a folder in it (default: this folder)",
     )
 
 
@@ -42,14 +53,41 @@ def named_state(given: str | None) -> State | None:
     return State(Path(named).expanduser().resolve()) if named else None
 
 
-def find_state(given: str | None, path: str | None = None) -> State:
-    """The state directory that is named, or that a repository's path (default: this folder) means."""
+def find_state(given: str | None, paths: Sequence[str] | None = None) -> State:
+    """The state directory that is named, or that the paths (default: this folder) mean.
+
+    Several paths mean the node of that very set; one path any node whose repositories hold it.
+    """
     named = named_state(given)
     if named is not None:
         return named
-    here = state.resolve_roots([path or "."])[0]
-    known = _serving(here)
-    return State(known or state.default([here]))
+    roots = state.resolve_roots(paths or ["."])
+    known = _serving(roots[0]) if len(roots) == 1 else None
+    return State(known or state.default(roots))
+
+
+def indexed_state(args: argparse.Namespace) -> State:
+    """As `find_state`, for commands that need one where something was indexed.
+
+    Raises NotFound when there is none, naming the nodes that run elsewhere.
+    """
+    found = find_state(args.state, args.root)
+    if found.info.exists() or found.projections.exists():
+        return found
+    running = sorted(_running_roots())
+    start = "start one with `repofold up PATH`"
+    others = f"--root {running[0]} means the node that runs there; or {start}" if running else start
+    if named_state(args.state) is not None:
+        raise NotFound(f"no node ever ran on {found.root}", hint=others)
+    places = ", ".join(map(str, state.resolve_roots(args.root or ["."])))
+    raise NotFound(f"no node ever ran for {places}", hint=others)
+
+
+def _running_roots() -> Iterator[str]:
+    for info in state.base().glob("*/node.json"):
+        told = lock.last_holder(info.parent)
+        if told is not None and lock.alive(told.pid):
+            yield from told.roots[:1]
 
 
 def _serving(path: Path) -> Path | None:
@@ -80,19 +118,20 @@ def base_settings(args: argparse.Namespace) -> Settings:
 def running_node(args: argparse.Namespace) -> Settings:
     """Settings that reach the broker of --nats, or of the node that runs on the state directory.
 
-    Raises Unavailable when there is neither.
+    Raises NotFound or Unavailable when there is neither.
     """
     settings = base_settings(args)
-    found = find_state(args.state)
-    settings = msgspec.structs.replace(settings, state_dir=str(found.root))
     if settings.nats_url:
-        return settings
+        found = find_state(args.state, args.root)
+        return msgspec.structs.replace(settings, state_dir=str(found.root))
+    found = indexed_state(args)
+    settings = msgspec.structs.replace(settings, state_dir=str(found.root))
     told = lock.holder(found)
     if told is None or not told.nats_url:
         state_of_it = "no node runs" if told is None else "a node is just starting"
         raise Unavailable(
             f"{state_of_it} on {found.root}",
-            hint="start one with `repofold up`, or give --state DIR or --nats URL",
+            hint="start one with `repofold up PATH`, or give --root PATH, --state DIR or --nats URL",
         )
     return msgspec.structs.replace(
         settings, nats_url=told.nats_url, nats_users_file=told.nats_users_file, node=told.node
@@ -104,7 +143,7 @@ def any_broker(args: argparse.Namespace) -> Iterator[Settings]:
     """As `running_node`; without a running node its broker is started for the time of the block."""
     from ops.node.standalone import broker_alone
 
-    found = find_state(args.state)
+    found = find_state(args.state, args.root)
     if base_settings(args).nats_url or lock.holder(found) is not None or not found.nats.exists():
         yield running_node(args)
         return

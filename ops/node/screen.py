@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from contracts.envelope import Envelope
-from contracts.events.progress import AnyProgress, StageProgress
+from contracts.events.progress import AnyProgress, StageProgress, WorkerState
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -116,6 +116,7 @@ class Bars:
             transient=True,
         )
         self._tasks: dict[tuple[str, str], TaskID] = {}
+        self._down: set[str] = set()  # workers
         self._refresh: asyncio.TimerHandle | None = None
         self._live = False
 
@@ -129,17 +130,29 @@ class Bars:
         envelope = _decode(data)
         event = envelope.event
         if not isinstance(event, StageProgress):
-            self.line(f"{event.worker}: {event.state} {event.detail}".rstrip())
+            self._changed(event)
             return
         if event.stage not in STAGES:
             return
-        key = (envelope.repo, event.stage)
-        if 0 < event.total <= event.done:
-            self._finish(key, event)
-        else:
+        key, reading = (envelope.repo, event.stage), (envelope.repo, "extract")
+        if not 0 < event.total <= event.done:
             self._show(key, event)
+        elif event.stage == "embed" and reading in self._tasks:
+            self._show(key, event)  # with what there is so far; there will be more
+        else:
+            self._finish(key, event)
         if self._refresh is None:
             self._refresh = asyncio.get_running_loop().call_later(_REFRESH_S, self._redraw)
+
+    def _changed(self, event: WorkerState) -> None:
+        """Tell that a worker's state is bad, and that it is well again; not that it began well."""
+        if event.state != "up":
+            self._down.add(event.worker)
+        elif event.worker not in self._down:
+            return
+        else:
+            self._down.discard(event.worker)
+        self.line(f"{event.worker}: {event.state} {event.detail}".rstrip())
 
     def _show(self, key: tuple[str, str], event: StageProgress) -> None:
         if key not in self._tasks:
@@ -161,10 +174,11 @@ class Bars:
         task = self._tasks.pop(key, None)
         if task is None:
             return
-        seconds = self._progress.tasks[self._progress.task_ids.index(task)].elapsed or 0.0
+        known = self._progress.tasks[self._progress.task_ids.index(task)]
+        seconds, done = known.elapsed or 0.0, max(event.done, int(known.completed))
         self._progress.remove_task(task)
         repo, stage = key
-        self.line(f"{repo}: {STAGES[stage]} done, {event.done:,} in {seconds:.1f} s")
+        self.line(f"{repo}: {STAGES[stage]} done, {done:,} in {seconds:.1f} s")
         if not self._tasks:
             self._stop()
 

@@ -49,8 +49,9 @@ class State:
             with tempfile.TemporaryFile(dir=self.root) as probe:
                 probe.write(b"\0" * 4096)
                 probe.flush()
-            # It may lie inside a tree that is indexed.
-            (self.root / ".gitignore").write_text("*\n")
+            # It may lie inside a tree that is indexed; or be one, by mistake, with rules of its own.
+            if not (ignore := self.root / ".gitignore").exists():
+                ignore.write_text("*\n")
         except OSError as error:
             raise unusable(self.root, error) from None
         if self.free_bytes() < _SPACE_TO_START:

@@ -41,6 +41,8 @@ from services.kernel.settings import Settings
 
 _PIPELINE = ("walker", "reconciler", "memory", "embedder", "ann")
 _STOP_S = 20.0
+_OWN_BROKER_S = 120.0  # a broker that recovers large streams takes its time
+_OTHER_BROKER_S = 15.0  # one that is named is expected to run
 # The Go runtime lets garbage grow to the size of what lives; what lives here is mostly page cache.
 _BROKER_ENVIRON = {"GOMEMLIMIT": "80MiB", "GOGC": "60"}
 _DISK_LOOK_S = 10.0
@@ -125,7 +127,7 @@ class Node:
         if self._cold:
             self._start_extractors(processors())
         bus = Bus(self._settings, "ops")
-        await bus.start()
+        await bus.start(patience_s=_OWN_BROKER_S if self._broker else _OTHER_BROKER_S)
         try:
             await provision(bus, replicas=self._settings.replicas)
             self._fleet = Fleet(

@@ -27,7 +27,7 @@ class Recipe:
     """The choices of a training run."""
 
     dimension: int = 128
-    epochs: int = 5
+    epochs: int = 3
     blocks: int = 16  # in a batch, each of one package
     block_pairs: int = 64
     temperature: float = 0.05

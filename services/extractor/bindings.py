@@ -28,7 +28,8 @@ def read_bindings(reader: Reader, table: Table, lines: Lines, uses: Uses) -> tup
             name = f"{self_name}.{draft.name}"
             found.append((draft.start, draft.parent, name, draft.returns, "annotation"))
     known = {(row[1], row[2]) for row in found}
-    for binding in reader.bindings:
+    # Captures come in no certain order, and what is bound first decides.
+    for binding in sorted(reader.bindings, key=lambda binding: (binding.start, binding.name)):
         scope = table.body_scope_at(binding.start)
         if scope >= 0 and table.drafts[scope].name_start == binding.start:
             scope = table.drafts[scope].parent  # a function's own name is bound around it

@@ -21,7 +21,7 @@ from contracts.events.index import FileRecorded
 from contracts.events.jobs import AnyJob, ExtractJob
 from contracts.extract import EXTRACTOR_VERSION, Packed, pack
 from contracts.subjects import DURABLES
-from services.extractor.extract import extract_file
+from services.extractor.extract import extract_files
 from services.kernel import logs
 from services.kernel.bus import Bus
 from services.kernel.consumer import Consumer, Delivery, Outbox, Policy
@@ -70,24 +70,21 @@ class Extractor:
             for job in jobs
         ]
         known = self._cache.get_many([key for key in keys if key])
-        fresh: list[tuple[bytes, bytes]] = []
-        records: list[FileRecorded | None] = []
-        for job, key in zip(jobs, keys, strict=True):
-            if not isinstance(job, ExtractJob):
-                records.append(None)
-                continue
-            if job.skipped:
-                content = Cached(
-                    language_of(job.path), kind_of(job.path), job.skipped, job.skipped_detail, None
-                )
-            elif key in known:
-                content = _decode(known[key])
-            else:
-                content = _read(job)
-                fresh.append((key, _encode(content)))
-            records.append(_recorded(job, content))
-        self._cache.put_many(fresh)
-        return records
+        contents = {key: _decode(content) for key, content in known.items()}
+        fresh = {
+            key: job
+            for job, key in zip(jobs, keys, strict=True)
+            if key and key not in known and isinstance(job, ExtractJob)
+        }
+        made = dict(zip(fresh, _read(list(fresh.values())), strict=True))
+        self._cache.put_many([(key, _encode(content)) for key, content in made.items()])
+        contents |= made
+        return [
+            _recorded(job, contents[key] if key else _left_out(job))
+            if isinstance(job, ExtractJob)
+            else None
+            for job, key in zip(jobs, keys, strict=True)
+        ]
 
     def _record(self, delivery: Delivery[AnyJob], record: FileRecorded, out: Outbox) -> None:
         envelope = delivery.envelope
@@ -124,10 +121,22 @@ class Extractor:
         await out.stored()
 
 
-def _read(job: ExtractJob) -> Cached:
-    found = extract_file(job.path, job.data)
-    packed = None if found.extract is None else pack(found.extract)
-    return Cached(found.language, found.kind, found.skipped, found.skipped_detail, packed)
+def _read(jobs: Sequence[ExtractJob]) -> list[Cached]:
+    return [
+        Cached(
+            found.language,
+            found.kind,
+            found.skipped,
+            found.skipped_detail,
+            None if found.extract is None else pack(found.extract),
+        )
+        for found in extract_files([(job.path, job.data) for job in jobs])
+    ]
+
+
+def _left_out(job: ExtractJob) -> Cached:
+    """What there is to say of a file whose bytes were not sent."""
+    return Cached(language_of(job.path), kind_of(job.path), job.skipped, job.skipped_detail, None)
 
 
 def _recorded(job: ExtractJob, content: Cached) -> FileRecorded:

@@ -180,10 +180,6 @@ class Consumer(Service, Generic[E]):
 
     # -- pulling ----------------------------------------------------------------------------
 
-    def ask_again(self) -> None:
-        """Send another pull request: a durable that was put back has dropped the standing one."""
-        self._request_lost()
-
     def _request_lost(self) -> None:
         self._requested = 0
         self._wake.set()

@@ -41,7 +41,7 @@ def configure(level: str, *, as_json: bool, worker: str) -> None:
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
         logger_factory=structlog.PrintLoggerFactory(file=cast("TextIO", _StandardError())),
-        cache_logger_on_first_use=True,
+        cache_logger_on_first_use=False,
     )
     structlog.contextvars.bind_contextvars(worker=worker)
 

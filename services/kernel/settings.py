@@ -37,8 +37,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     nats_users_file: str = ""  # {"worker": {"user": …, "password": …}}; "" = credentials of the URL
     node: str = "local"  # names this node's projector in notifications
     replicas: int = 1  # of every stream, when provisioning a cluster
-    log_level: str = "warning"
-    log_json: bool = False
+    log_level: str = "warning"  # debug, info, warning, error, critical
+    log_json: bool = False  # log lines as JSON objects
     watch: bool = True  # follow file events after the first walk
     watch_debounce_ms: int = 40
     max_file_bytes: int = 1_000_000  # larger files are recorded but not extracted
@@ -46,7 +46,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     reconcile_jitter_seconds: int = 300
     embed_provider: str = "static"  # static, http, none (records wait, no vectors)
     embed_url: str = ""  # OpenAI-compatible base URL, e.g. http://127.0.0.1:11434/v1
-    embed_model: str = ""
+    embed_model: str = ""  # the endpoint's name of it
     embed_dimension: int = 0  # 0 = ask the endpoint
     embed_api_key_file: str = ""  # file that holds the bearer key of the endpoint
     embed_timeout_seconds: float = 30.0
@@ -56,15 +56,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     ann_sweep_seconds: int = 900
     cache_bytes: int = 2 << 30  # of each extract and vector cache; oldest half dropped beyond
     tokenizer: str = "o200k"  # o200k, cl100k
-    workspace_roots: tuple[str, ...] = ()
-    mode: str = "single"  # single, workspace
-    read_only: bool = False
-    profile: str = "full"
-    host: str = "127.0.0.1"
-    port: int = 8765
-    allowed_hosts: tuple[str, ...] = ()
+    workspace_roots: tuple[str, ...] = ()  # repositories below may be added; a:b
+    mode: str = "single"  # single, workspace: with tools to list, add and remove repositories
+    read_only: bool = False  # offer no tool that changes anything
+    profile: str = "full"  # tools to offer: full, read
+    host: str = "127.0.0.1"  # address of the MCP endpoint
+    port: int = 8765  # of the MCP endpoint; 0 = any free one
+    allowed_hosts: tuple[str, ...] = ()  # Host headers taken besides the address's; a:b
     results: str = "both"  # both, text, structured
-    drain_seconds: float = 20.0
+    drain_seconds: float = 20.0  # time for what is in hand when a worker is stopped
 
     @property
     def state(self) -> Path:

@@ -27,6 +27,7 @@ log = logs.get(__name__)
 V = TypeVar("V")
 
 Outcome = Literal["ok", "mistake", "refused", "failed", "cancelled"]
+_PATHS_THAT_LEAVE = ("outside", "path_outside_root")  # forbidden, yet nothing but a wrong argument
 NO_ARGUMENTS: Mapping[str, object] = {}
 
 
@@ -90,7 +91,11 @@ class Calls(Generic[V]):
 
 def _judge(fault: Fault) -> tuple[Outcome, str]:
     reason = str(fault.details.get("reason", fault.code.lower()))
-    mistaken = isinstance(fault, InvalidArgument | NotFound) or fault.details.get("mistake") is True
+    mistaken = (
+        isinstance(fault, InvalidArgument | NotFound)
+        or fault.details.get("mistake") is True
+        or reason in _PATHS_THAT_LEAVE
+    )
     return ("mistake" if mistaken else "refused"), reason
 
 

@@ -15,24 +15,25 @@ from store.rows import FileRow, RepoRow
 
 
 class Drift(Struct):
-    """Paths relative to the root, in ordinal order."""
+    """Paths relative to the root, in ordinal order; `compared` is how many files were looked at."""
 
     added: list[RepoPath]
     updated: list[RepoPath]
     removed: list[RepoPath]
+    compared: int
 
 
 def drift(projections: Projections, row: RepoRow, scope: str, max_file_bytes: int) -> Drift:
-    """Walk the indexed root with the filters it was onboarded with and compare below `scope`.
+    """Walk the indexed root with the filters it was onboarded with and compare `scope`, a directory
+    or a file.
 
     Files whose size and time are those on record, from before the anchor, are not read.
     """
-    below = f"{scope}/" if scope else ""
     with projections.read() as snapshot:
         recorded = {
             file.path: file
-            for file in snapshot.files(row.repo_id, below)
-            if file.path.startswith(below)
+            for file in snapshot.files(row.repo_id, scope)
+            if _is_within(file.path, scope)
         }
     seen: set[str] = set()
     added: list[RepoPath] = []
@@ -43,7 +44,7 @@ def drift(projections: Projections, row: RepoRow, scope: str, max_file_bytes: in
         for part in walk(Path(row.root), row.filters):
             complete = complete and part.complete
             for entry in part.entries:
-                if not entry.path.startswith(below):
+                if not _is_within(entry.path, scope):
                     continue
                 old = recorded.get(entry.path)
                 if old is not None and _same_by_stat(entry, old):
@@ -61,7 +62,11 @@ def drift(projections: Projections, row: RepoRow, scope: str, max_file_bytes: in
     finally:
         reader.close()
     removed = [path for path in recorded if path not in seen] if complete else []
-    return Drift(added, updated, removed)
+    return Drift(added, updated, removed, len(recorded) + len(added))
+
+
+def _is_within(path: str, scope: str) -> bool:
+    return not scope or path == scope or path.startswith(f"{scope}/")
 
 
 def _same_by_stat(entry: SeenEntry, row: FileRow) -> bool:

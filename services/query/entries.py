@@ -15,6 +15,7 @@ _ABSENT_KIND = {
     "content": "Content", "xref": "CrossReference", "mem": "Memory", "session": "Session",
 }  # fmt: skip
 _FIELD_CHARS = 2_000
+_NAMES_SHOWN = 100  # of what refers to a name; the counts are complete
 
 
 def time_text(milliseconds: int) -> str | None:
@@ -102,6 +103,30 @@ def of_content(repo_id: RepoId, row: FileRow, text: memoryview) -> EntryView:
         key=str(RecordKey(repo_id, "content", row.path)), exists=True, kind="Content",
         repo_id=repo_id, path=row.path, fields={"digest": row.digest, "text": content}, tags=(), links={},
     )  # fmt: skip
+
+
+def of_reference(
+    key: RecordKey, dependents: list[tuple[str, str]], tests: list[tuple[str, str]]
+) -> EntryView:
+    """Who refers to a simple name, as (path, symbol) pairs; one "symbol (path)" to a line."""
+    fields = {
+        "name": key.name,
+        "dependentCount": str(len(dependents)),
+        "dependents": _one_to_a_line(dependents),
+        "testCount": str(len(tests)),
+        "tests": _one_to_a_line(tests),
+    }
+    return EntryView(
+        key=str(key), exists=True, kind="CrossReference", repo_id=key.repo_id,
+        fields=_given(fields), tags=(), links={},
+    )  # fmt: skip
+
+
+def _one_to_a_line(referrers: list[tuple[str, str]]) -> str:
+    return "\n".join(
+        symbol if symbol == path else f"{symbol} ({path})"
+        for path, symbol in referrers[:_NAMES_SHOWN]
+    )
 
 
 def symbol_entry(snapshot: Snapshot, repo_id: RepoId, fq_name: str) -> EntryView | None:

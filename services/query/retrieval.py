@@ -41,6 +41,13 @@ Mode = Literal["semantic", "keyword", "empty"]
 _HEAVY_CHUNKS = 60_000
 _SHAPES_KEPT = 512
 _POOL = 1_000  # passages taken from the approximate index
+_DEGRADED: frozenset[RetrievalPath] = frozenset(
+    {
+        "keyword.vector_plane_unavailable",
+        "keyword.index_degraded",
+        "keyword.exact_fallback_suppressed",
+    }
+)
 
 
 class Passage(Struct, frozen=True):
@@ -114,6 +121,7 @@ class LastQuery(Struct):
 
     path: RetrievalPath
     at_ms: int
+    faulty_since_ms: int  # since when vectors that should answer do not; 0 while they do
 
 
 class Retrieval:
@@ -136,11 +144,30 @@ class Retrieval:
         """The best `limit` files. An unknown repository answers empty."""
         with self._planes.borrow(repo_id) as plane:
             if plane is None:
-                return Found("empty", "keyword.vector_plane_unavailable", ())
+                return Found("empty", self._path_without_vectors(), ())
             found = self._ranked(plane, repo_id, query, limit)
-        self.last[repo_id] = LastQuery(found.path, time.time_ns() // 1_000_000)
+            faulty = found.path in _DEGRADED and self._should_have_answered(plane)
+        self._remember(repo_id, found.path, faulty)
         self.observe(found.path)
         return found
+
+    def _path_without_vectors(self) -> RetrievalPath:
+        without = self._settings.embed_provider == "none"
+        return "keyword.no_embedder" if without else "keyword.vector_plane_unavailable"
+
+    def _should_have_answered(self, plane: Plane) -> bool:
+        """Whether a keyword answer is a fault: not while there are no vectors yet, and not for a
+        question whose words the model does not know."""
+        usable = plane.vectors is not None and plane.vectors.space == self._embedder.space
+        return bool(plane.row.counters.embedded) and (
+            self._embedder.fault is not None or not usable
+        )
+
+    def _remember(self, repo_id: RepoId, path: RetrievalPath, faulty: bool) -> None:
+        now = time.time_ns() // 1_000_000
+        before = self.last.get(repo_id)
+        since = (before.faulty_since_ms if before is not None else 0) or now
+        self.last[repo_id] = LastQuery(path, now, since if faulty else 0)
 
     def _ranked(self, plane: Plane, repo_id: RepoId, query: str, limit: int) -> Found:
         terms = query_terms(query)
@@ -157,7 +184,7 @@ class Retrieval:
 
     def _dense(self, plane: Plane, query: str) -> tuple[DenseScores | None, RetrievalPath]:
         if self._settings.embed_provider == "none":
-            return None, "keyword.no_embedder"
+            return None, self._path_without_vectors()
         vectors = plane.vectors
         if vectors is None or not vectors.table.rows or vectors.space != self._embedder.space:
             return None, "keyword.vector_plane_unavailable"

@@ -63,12 +63,13 @@ def stem(word: str) -> str:
     """A lower-case word without its plural, -ing, -ed and final e; both sides of a search agree."""
     if len(word) <= 3:
         return word
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith("sses"):
-        return word[:-2]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
+    if word[-1] == "s":
+        if word.endswith("ies") and len(word) > 4:
+            return word[:-3] + "y"
+        if word.endswith("sses"):
+            return word[:-2]
+        if not word.endswith(("ss", "us", "is")):
+            word = word[:-1]
     if word.endswith("ing") and len(word) > 5:
         word = _undoubled(word[:-3])
     elif word.endswith("ed") and len(word) > 4:
@@ -140,8 +141,11 @@ def tokenise(text: str) -> list[str]:
     return [term for word in _WORD.findall(fold(text)) for term in _word_terms(word)]
 
 
+_digest = xxhash.xxh3_64_intdigest
+
+
 def _hash(term: str) -> int:
-    return int(xxhash.xxh3_64_intdigest(term.encode("utf-8", "replace")))
+    return _digest(term.encode("utf-8", "replace"))
 
 
 _SALTS: Final[dict[str, int]] = {
@@ -160,7 +164,7 @@ def field_salt(field: str) -> int:
 
 def hash_term(term: str, field: str = "") -> int:
     """64-bit identity of a term of a body ("") or of one of the fields named above."""
-    return _hash(term) ^ _SALTS[field]
+    return _hash(term) ^ _SALTS[field] if field else _hash(term)
 
 
 _NAMELESS_STEMS = frozenset({"index", "init", "mod", "main", "lib"})

@@ -10,8 +10,13 @@ from typing import Any
 import pytest
 
 from contracts import subjects
-from contracts.errors import Fault, Forbidden, InvalidArgument
+from contracts.errors import Fault, Forbidden, InvalidArgument, Unavailable
+from services.query.access import LOCAL
+from services.query.calls import Calls
+from services.query.catalogue import TOOLS
+from services.query.host import View
 from services.query.metrics import Metrics
+from services.query.visibility import Policy
 from store.digest import digest_of
 from tests.broker import Broker
 from tests.pipeline.inprocess import Node, node
@@ -349,3 +354,220 @@ async def test_every_message_doubled_and_late_changes_nothing(running: Node, tre
 
     with running.host.read() as snapshot:
         assert digest_of(snapshot.txn) == content
+
+
+async def test_who_refers_to_a_name_can_be_recalled(running: Node, tree: Path) -> None:
+    (tree / "shop.py").write_text(
+        "from service import OrderService\n\ndef sell(basket):\n    return OrderService().place(basket)\n"
+    )
+    (tree / "test_service.py").write_text(
+        "from service import OrderService\n\nclass OrderServiceTests:\n    def test_place(self):\n        OrderService()\n"
+    )
+    await running.add(tree)
+    await running.until(
+        lambda s: (
+            s.file("demo", "shop.py") is not None and s.file("demo", "test_service.py") is not None
+        )
+    )
+
+    entry = await running.call("repocontext_recall", key="repo/demo/xref/OrderService")
+
+    assert (entry.exists, entry.kind) == (True, "CrossReference")
+    assert "shop.sell (shop.py)" in entry.fields["dependents"].splitlines()
+    assert "test_service.OrderServiceTests (test_service.py)" in entry.fields["tests"].splitlines()
+    assert entry.fields["dependentCount"] == str(len(entry.fields["dependents"].splitlines()))
+    assert (
+        await running.call("repocontext_recall", key="repo/demo/xref/NobodyKnowsThis")
+    ).exists is False
+
+
+async def test_a_file_is_found_however_its_path_is_written(running: Node, tree: Path) -> None:
+    (tree / "src").mkdir()
+    (tree / "src" / "inner.py").write_text("def inner():\n    return 1\n")
+    (tree / "back\\slash.py").write_text("def odd():\n    return 1\n")
+    await running.add(tree)
+    await running.until(
+        lambda s: (
+            s.file("demo", "src/inner.py") is not None
+            and s.file("demo", "back\\slash.py") is not None
+        )
+    )
+
+    for written in (
+        "src/inner.py",
+        "./src/inner.py",
+        "/src/inner.py",
+        "src//inner.py",
+        "src/./inner.py",
+        "src/../src/inner.py",
+        "src\\inner.py",
+        str(tree / "src" / "inner.py"),
+    ):
+        outline = await running.call("repocontext_outline", repoId="demo", path=written)
+        assert (outline.exists, outline.path) == (True, "src/inner.py"), written
+        assert (
+            await running.call("repocontext_related", repoId="demo", path=written)
+        ).path == "src/inner.py"
+    odd = await running.call("repocontext_outline", repoId="demo", path="back\\slash.py")
+    assert [symbol.signature for symbol in odd.symbols] == ["def odd()"]
+    for elsewhere in ("../src/inner.py", str(tree.parent / "src" / "inner.py"), "src", "."):
+        assert (
+            await running.call("repocontext_outline", repoId="demo", path=elsewhere)
+        ).exists is False
+
+
+async def test_drift_is_told_below_any_directory_even_one_that_is_gone(
+    running: Node, tree: Path
+) -> None:
+    for folder in ("kept", "gone"):
+        (tree / folder).mkdir()
+        (tree / folder / "a.py").write_text("value = 1\n")
+    await running.add(tree)
+    await running.until(
+        lambda s: (
+            s.file("demo", "kept/a.py") is not None and s.file("demo", "gone/a.py") is not None
+        )
+    )
+    (tree / "gone" / "a.py").unlink()
+    (tree / "gone").rmdir()
+    (tree / "kept" / "a.py").write_text("value = 2  # other\n")
+    (tree / "kept" / "b.py").write_text("value = 3\n")
+
+    async def drift(path: str) -> tuple[tuple[str, ...], ...]:
+        found = await running.call("repocontext_changed", repoId="demo", path=path)
+        return found.added, found.updated, found.removed
+
+    assert await drift("gone") == ((), (), ("gone/a.py",))
+    assert await drift("kept") == (("kept/b.py",), ("kept/a.py",), ())
+    assert await drift("kept/a.py") == ((), ("kept/a.py",), ())
+    everything = (("kept/b.py",), ("kept/a.py",), ("gone/a.py",))
+    assert await drift(".") == await drift("demo") == await drift(str(tree)) == everything
+    assert (
+        "nothing at 'never'"
+        in (await refused(running, "repocontext_changed", repoId="demo", path="never")).message
+    )
+
+
+async def test_a_question_of_unknown_words_does_not_make_a_repository_unready(
+    running: Node,
+) -> None:
+    found = await running.call("repocontext_search", repoId="demo", query="zqxjkv")
+    health = await running.call("repocontext_health", repoId="demo")
+
+    assert (found.mode, found.retrieval_path) == ("empty", "keyword.vector_plane_unavailable")
+    assert (health.retrieval_ready, health.retrieval_phase) == (True, "serving")
+
+
+async def test_a_question_asked_too_early_does_not_make_a_repository_unready_for_good(
+    broker: Broker, tmp_path: Path, tree: Path
+) -> None:
+    async with node(broker, tmp_path / "state", tree.parent, mode="workspace") as started:
+        await started.stop("embedder")
+        await started.add(tree)
+        await started.until(lambda s: len(list(s.files("demo"))) == 9)
+        early = await started.call("repocontext_search", repoId="demo", query="place the order")
+        before = await started.call("repocontext_health", repoId="demo")
+        await started.start("embedder")
+        await started.indexed()
+        after = await started.call("repocontext_health", repoId="demo")
+
+    assert early.retrieval_path == "keyword.vector_plane_unavailable"
+    assert (before.retrieval_ready, before.retrieval_phase) == (False, "building")
+    assert (after.retrieval_ready, after.retrieval_phase) == (True, "serving")
+
+
+async def test_a_proven_repository_stays_ready_for_a_while_after_a_fault(running: Node) -> None:
+    embedder = running.host.retrieval.embedder
+    await running.call("repocontext_search", repoId="demo", query="common value return")
+    embedder.fault = Unavailable("the model went away")
+    await running.call("repocontext_search", repoId="demo", query="zqxjkv")  # no vector to be had
+
+    held = await running.call("repocontext_health", repoId="demo")
+    running.host.retrieval.last["demo"].faulty_since_ms -= 31_000
+    later = await running.call("repocontext_health", repoId="demo")
+    embedder.fault = None
+    await running.call("repocontext_search", repoId="demo", query="common value return")
+    healed = await running.call("repocontext_health", repoId="demo")
+
+    assert held.retrieval_ready
+    assert "keyword.vector_plane_unavailable" in held.repository.reason
+    assert (later.retrieval_ready, later.retrieval_phase) == (False, "building")
+    assert (healed.retrieval_ready, healed.repository.reason) == (True, None)
+
+
+async def test_a_repository_of_binaries_only_has_nothing_registered(
+    broker: Broker, tmp_path: Path
+) -> None:
+    (tmp_path / "binaries").mkdir()
+    (tmp_path / "binaries" / "logo.bin").write_bytes(b"\0\1\2")
+    async with node(broker, tmp_path / "state", tmp_path, mode="workspace") as started:
+        await started.add(tmp_path / "binaries", "binaries")
+        await started.indexed("binaries")
+        health = await started.call("repocontext_health", repoId="binaries")
+
+    assert (health.retrieval_ready, health.retrieval_phase) == (False, "nothing_registered")
+
+
+async def test_a_reset_repository_says_how_to_go_on(running: Node) -> None:
+    await running.call("repocontext_reset_index", repoId="demo")
+    health = await running.call("repocontext_health", repoId="demo")
+
+    assert (health.retrieval_ready, health.retrieval_phase) == (False, "building")
+    assert "repocontext_add_repo" in health.status
+    assert (
+        "repocontext_add_repo"
+        in (await refused(running, "repocontext_changed", repoId="demo", path=".")).hint
+    )
+
+
+async def test_what_cannot_be_onboarded_is_refused_at_once(running: Node) -> None:
+    for globs in ({"includeGlobs": ["["]}, {"excludeGlobs": [""]}):
+        fault = await refused(running, "repocontext_add_repo", path="demo", **globs)
+        assert fault.details["reason"] == "dead_glob"
+    for repo_id in ("x" * 201, "a\nb", "\u202e"):
+        fault = await refused(running, "repocontext_add_repo", path="demo", repoId=repo_id)
+        assert fault.details["reason"] == "repo_id"
+    status = await running.call("repocontext_index_status", repoId="demo")
+    assert (status.status, status.attempt) == ("Completed", 1)
+
+
+async def test_the_workspace_itself_is_named_after_its_folder(running: Node, tree: Path) -> None:
+    for path in (".", "./", "demo/.."):
+        answer = await running.call("repocontext_add_repo", path=path)
+        assert answer.repo_id == tree.parent.name
+
+
+async def test_only_a_symbol_around_the_whole_passage_is_shown_with_a_hit(
+    running: Node, tree: Path
+) -> None:
+    (tree / "pair.py").write_text(
+        "def first_wombat():\n    return 'stone'\n\n\ndef second_wombat():\n    return 'gravel'\n"
+    )
+    await running.add(tree)
+    await running.until(lambda s: s.file("demo", "pair.py") is not None)
+    await running.indexed()
+
+    found = await running.call("repocontext_search", repoId="demo", query="gravel stone")
+
+    hit = next(hit for hit in found.hits if hit.entry.path == "pair.py")
+    assert hit.entry.fields["matchLines"] == "1-6"
+    assert "matchSymbol" not in hit.entry.fields
+
+
+async def test_a_path_that_leads_outside_counts_as_the_callers_mistake(running: Node) -> None:
+    metrics = Metrics(running.host)
+    calls = Calls(lambda caller: View(running.host, caller), Policy(mode="workspace"), metrics)
+
+    for tool, arguments in (
+        ("repocontext_add_repo", {"path": "../outside"}),
+        ("repocontext_changed", {"repoId": "demo", "path": ".."}),
+    ):
+        result = await calls.run(TOOLS[tool], arguments, LOCAL)
+        assert result["isError"]
+
+    text = metrics.exposition().decode()
+    for tool, reason in (("add_repo", "outside"), ("changed", "path_outside_root")):
+        counted = (
+            f'repocontext_client_errors_total{{reason="{reason}",tool="repocontext_{tool}"}} 1.0'
+        )
+        assert counted in text

@@ -5,17 +5,19 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from contracts.errors import InvalidArgument, NotFound, Unavailable
 from ops import cli
 from ops.commands import up, work
 from ops.node.options import base_settings
-from ops.node.state import State
+from ops.node.state import State, default
 from services.kernel.settings import Settings
 
 _ROOT = Path(__file__).parents[2]
@@ -190,7 +192,25 @@ def test_a_taken_port_is_refused_when_asked_for_and_avoided_when_not(tmp_path: P
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(Unavailable, match=f"port {port} is taken"):
-            up.node_settings(parsed(up, "--port", str(port)), [tmp_path], [tmp_path])
+            up.chosen_port(parsed(up, "--port", str(port)), Settings(port=port))
+    assert up.chosen_port(parsed(up, "--port", "0"), Settings(port=0)) == 0
+
+
+@pytest.mark.parametrize("port", [-1, 65_536])
+def test_a_port_that_cannot_exist_is_wrong_usage(port: int) -> None:
+    with pytest.raises(InvalidArgument, match="there is no port"):
+        up.chosen_port(parsed(up, "--port", str(port)), Settings(port=port))
+
+
+def test_an_unknown_profile_is_refused_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "state"
+
+    assert cli.main(["up", str(tmp_path), "--state", str(place), "--profile", "x"]) == cli.USAGE
+
+    assert "one of full, read" in capsys.readouterr().err
+    assert not place.exists()
 
 
 def test_workers_need_a_server_and_those_that_read_projections_a_directory(tmp_path: Path) -> None:
@@ -224,11 +244,36 @@ def test_commands_that_need_a_node_say_how_to_get_one(
         assert "repofold up" in capsys.readouterr().err
 
 
+def test_a_command_in_another_folder_names_the_node_that_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree, elsewhere = tmp_path / "tree", tmp_path / "elsewhere"
+    tree.mkdir()
+    elsewhere.mkdir()
+    known = State(default([tree]))
+    known.prepare()
+    known.info.write_bytes(
+        msgspec.json.encode({"pid": os.getpid(), "started_ms": 0, "roots": [str(tree)]})
+    )
+    monkeypatch.chdir(elsewhere)
+
+    for command in (["search", "word"], ["status"], ["dead"], ["tail"], ["digest"], ["replay"]):
+        assert cli.main(command) == 1
+        assert f"--root {tree} means the node that runs there" in capsys.readouterr().err
+
+
+def test_doctor_leaves_a_folder_alone_that_is_no_state_directory(tmp_path: Path) -> None:
+    assert cli.main(["doctor", "--state", str(tmp_path)]) == 0
+
+    assert [path.name for path in tmp_path.iterdir() if path.name != "home"] == []
+
+
 def test_doctor_reports_a_token_file_that_others_may_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     state = State(tmp_path / "state")
     state.prepare()
+    state.info.write_text("{}")
     state.tokens.write_text("{}")
     state.tokens.chmod(0o644)
 

@@ -135,6 +135,42 @@ def test_all_clients_of_a_user_means_those_in_use(project: Path, home: Path) -> 
     }  # fmt: skip
 
 
+def test_a_folder_that_does_not_exist_is_refused_and_not_made(project: Path, home: Path) -> None:
+    with pytest.raises(InvalidArgument, match="not a directory"):
+        init("codex", target_dir=project / "nowhere", home=home)
+
+    assert list(project.iterdir()) == []
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_client_is_given_the_program_that_it_can_find(
+    client: str, project: Path, home: Path
+) -> None:
+    change = one(client, project, home, command="/opt/fold/bin/repofold")
+
+    assert entry(client, change.path)["command"] == "/opt/fold/bin/repofold"
+
+
+def test_the_plain_name_needs_a_search_path_that_every_program_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside, outside = tmp_path / "venv" / "bin", tmp_path / "bin"
+    for folder in (inside, outside):
+        folder.mkdir(parents=True)
+    own = inside / "repofold"
+    own.touch(0o755)
+    (outside / "repofold").symlink_to(own)
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(inside))
+    monkeypatch.setattr("sys.prefix", str(inside.parent))
+
+    monkeypatch.setenv("PATH", str(inside))
+    assert command.own_command() == str(own)
+    monkeypatch.setenv("PATH", str(outside))
+    assert command.own_command() == "repofold"
+    monkeypatch.setenv("PATH", "")
+    assert command.own_command() == str(own)
+
+
 def test_an_unknown_client_is_refused(project: Path, home: Path) -> None:
     with pytest.raises(InvalidArgument, match="emacs"):
         init("emacs", target_dir=project, home=home)

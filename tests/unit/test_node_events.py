@@ -136,3 +136,38 @@ async def test_a_terminal_gets_bars_and_a_line_for_each_stage_that_is_done(
     assert "a log line" in text
     assert "demo: reading done, 2,000 in" in text
     assert "\x1b[?25h" in text  # the cursor is back
+
+
+async def test_embedding_is_done_once_when_nothing_is_read_any_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setenv("TERM", "xterm")
+
+    bars = screen.choose(verbose=False, as_json=False)
+    for stage, done, total in (
+        ("extract", 10, 20), ("embed", 5, 10), ("embed", 10, 10), ("embed", 12, 15),
+        ("embed", 15, 15), ("extract", 1, 1), ("embed", 1, 1),
+    ):  # fmt: skip
+        bars.progress(wrapped(StageProgress(pass_id="p", stage=stage, done=done, total=total)))
+    bars.clear()
+
+    told = [line for line in shown.getvalue().splitlines() if " done, " in line]
+    assert len(told) == 2
+    assert "demo: reading done, 10 in" in told[0]
+    assert "demo: embedding done, 15 in" in told[1]
+
+
+async def test_a_worker_that_began_well_is_no_news_and_one_that_recovered_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setenv("TERM", "xterm")
+
+    bars = screen.choose(verbose=False, as_json=False)
+    for state in ("up", "down", "up", "up"):
+        bars.progress(wrapped(WorkerState(worker="embedder", state=state)))
+
+    assert shown.getvalue().splitlines() == ["embedder: down", "embedder: up"]

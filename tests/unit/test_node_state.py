@@ -48,6 +48,14 @@ def test_the_directory_is_private_and_asks_git_to_stay_out(tmp_path: Path) -> No
     assert (root / ".gitignore").read_text() == "*\n"
 
 
+def test_rules_that_are_there_already_stay(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("build/\n")
+
+    State(tmp_path).prepare()
+
+    assert (tmp_path / ".gitignore").read_text() == "build/\n"
+
+
 def test_a_file_in_its_place_is_said_to_be_no_directory(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
@@ -111,6 +119,8 @@ def test_a_command_finds_the_directory_from_a_folder_below_its_root(
     monkeypatch.chdir(tree / "inner")
 
     assert find_state(None).root == known.root
+    assert find_state(None, [str(tree / "inner")]).root == known.root
+    assert find_state(None, [str(tree), str(tmp_path)]).root != known.root
     assert find_state(str(tmp_path / "named")).root == tmp_path / "named"
     monkeypatch.setenv("REPOFOLD_STATE", str(tmp_path / "by-variable"))
     assert find_state(None).root == tmp_path / "by-variable"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from services.source import terms as terms_module
+from services.source import word_table
 from services.source.terms import (
     PATH,
     STEM,
@@ -184,7 +185,8 @@ def test_a_full_word_table_is_begun_anew_with_the_same_result(
 ) -> None:
     chunks = [f"word{number} name{number} Größe" for number in range(50)]
     before = build_terms("a.py", chunks, [[]] * 50, [], [], [])
-    monkeypatch.setattr(terms_module, "_MAX_TABLE_WORDS", 3)
+    monkeypatch.setattr(word_table, "_MAX_TABLE_WORDS", 3)
+    monkeypatch.setattr(word_table, "_MAX_NAMES", 1)
 
     assert build_terms("a.py", chunks, [[]] * 50, [], [], []) == before
     assert build_terms("a.py", chunks, [[]] * 50, [], [], []) == before

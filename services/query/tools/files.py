@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import posixpath
 from pathlib import Path
 
 from contracts.errors import Forbidden, NotFound
@@ -23,24 +26,25 @@ from services.query.drift import Drift, drift
 from services.query.host import View
 from services.query.registry import tool
 from services.source.guard import resolve_root
+from store.read.live import Snapshot
+from store.rows import FileRow
 
 
 @tool("repocontext_outline", title="Outline of a file", family="repocontext")
 async def outline(view: View, request: OutlineRequest) -> Outline:
     """The declarations of one indexed file with signatures and line spans, without its body, and
     what reading the whole file would cost in tokens. Unknown path: exists=false."""
-    path = _relative(request.path)
     with view.read() as snapshot:
-        row = snapshot.file(request.repo_id, path)
-        body = None if row is None else snapshot.body(request.repo_id, row.sequence)
+        row = _file(snapshot, request.repo_id, request.path)
         if row is None:
-            return Outline(repo_id=request.repo_id, path=path, exists=False, symbols=())
+            return Outline(repo_id=request.repo_id, path=request.path, exists=False, symbols=())
+        body = snapshot.body(request.repo_id, row.sequence)
     symbols = sorted(
         body.symbols if body else (), key=lambda symbol: (symbol.start_line, symbol.fq_name)
     )
     return Outline(
         repo_id=request.repo_id,
-        path=path,
+        path=row.path,
         exists=True,
         full_read_token_count=None if row.skipped else row.token_count,
         symbols=tuple(map(_outlined, symbols)),
@@ -61,14 +65,19 @@ def _outlined(symbol: Symbol) -> OutlineSymbol:
 async def related(view: View, request: RelatedRequest) -> Related:
     """What a file refers to, which symbols elsewhere refer to the types it declares, and which tests
     cover it. By simple name, so read it before editing, not as proof."""
-    path = _relative(request.path)
     repo_id = RepoId(request.repo_id)
     with view.read() as snapshot:
-        row = snapshot.file(repo_id, path)
+        row = _file(snapshot, repo_id, request.path)
         if row is None:
             return Related(
-                repo_id=repo_id, path=path, exists=False, imports=(), dependents=(), tests=()
+                repo_id=repo_id,
+                path=request.path,
+                exists=False,
+                imports=(),
+                dependents=(),
+                tests=(),
             )
+        path = row.path
         body = snapshot.body(repo_id, row.sequence) or _NO_BODY
         names = neighbours.declared_types(body)
         dependents = neighbours.dependents(snapshot, repo_id, names, {path})
@@ -98,13 +107,20 @@ async def changed(view: View, request: ChangedRequest) -> Changed:
         row = snapshot.repo(repo_id)
     if row is None or row.state != "registered":
         raise NotFound(
-            f"{request.repo_id} was never onboarded, or was reset", hint="onboard it first"
+            f"{request.repo_id} was never onboarded, or was reset",
+            hint="index it with repocontext_add_repo (repocontext_bootstrap on a server of one repository)",
         )
     root = Path(row.root)
     scope = _scope_below(view, root, request.path)
     found: Drift = await asyncio.to_thread(
         drift, view.host.projections, row, scope, view.settings.max_file_bytes
     )
+    if found.compared == 0 and not os.path.exists(root / scope):
+        raise NotFound(
+            f"there is nothing at {request.path!r}, on disk or on record",
+            hint='give a directory of the repository, or "." for all of it',
+            reason="missing_target",
+        )
     with view.read() as snapshot:
         touched = {*found.updated, *found.removed}
         names: set[str] = set()
@@ -124,12 +140,18 @@ async def changed(view: View, request: ChangedRequest) -> Changed:
 
 
 def _scope_below(view: View, root: Path, text: str) -> str:
-    """The directory asked for, relative to the indexed root ("" for all of it)."""
-    asked = Path(text) if Path(text).is_absolute() else root / text
+    """What was asked for, relative to the indexed root ("" for all of it).
+
+    A path that is not absolute is looked for below the indexed root, then below the workspace.
+    Where nothing is on disk the scope may be one that was removed.
+    """
     roots = [Path(entry) for entry in view.settings.workspace_roots] or [root]
-    resolved = resolve_root(asked, [*roots])
+    resolved = None
+    for asked in (root / text, text):
+        with contextlib.suppress(NotFound):
+            resolved = resolved or resolve_root(asked, roots)
     try:
-        relative = resolved.relative_to(root)
+        relative = (resolved or Path(os.path.realpath(root / text))).relative_to(root)
     except ValueError:
         raise Forbidden(
             "the path lies outside the indexed root of this repository",
@@ -139,9 +161,19 @@ def _scope_below(view: View, root: Path, text: str) -> str:
     return "" if relative == Path() else relative.as_posix()
 
 
-def _relative(path: str) -> str:
-    """A path as it is recorded: "./" in front and "/" at the end make no difference."""
-    text = path.replace("\\", "/") if "\\" in path and "/" not in path else path
-    while text.startswith("./"):
-        text = text[2:]
-    return text.strip("/")
+def _file(snapshot: Snapshot, repo_id: str, text: str) -> FileRow | None:
+    """The file on record that a caller means: by its exact path, or else by another way to write it."""
+    exact = snapshot.file(repo_id, text)
+    if exact is not None:
+        return exact
+    row = snapshot.repo(repo_id)
+    return snapshot.file(repo_id, _relative(text, row.root if row is not None else ""))
+
+
+def _relative(text: str, root: str) -> str:
+    """A path as it is recorded: separators of Windows, "." and "..", "/" at the end and the indexed
+    root in front make no difference."""
+    path = text.replace("\\", "/") if "/" not in text else text
+    if root and path.startswith(f"{root}/"):
+        path = path[len(root) :]
+    return posixpath.normpath(path.strip("/"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contracts.envelope import now_ms
 from contracts.errors import Fault, NotFound
 from contracts.ids import RepoId
 from contracts.tools.repocontext import (
@@ -21,6 +22,7 @@ from services.query.registry import tool
 from store.read.live import Snapshot
 from store.rows import RepoRow
 
+_HOLD_MS = 30_000  # a repository that has served stays ready for so long after a fault
 _PHASE: dict[Verdict, RetrievalPhase] = {
     "Serving": "serving",
     "Building": "building",
@@ -46,7 +48,7 @@ async def health(view: View, request: HealthRequest) -> Health:
     phase = _PHASE[repository.verdict]
     return Health(
         group="repocontext", available=True, retrieval_ready=ready, retrieval_phase=phase,
-        status=repository.reason or _sentence(phase), repository=repository,
+        status=_told(phase, repository.reason), repository=repository,
     )  # fmt: skip
 
 
@@ -73,34 +75,57 @@ def _host(view: View) -> Health:
     )  # fmt: skip
 
 
+def _told(phase: RetrievalPhase, reason: str | None) -> str:
+    return f"{_sentence(phase)} Reason: {reason}." if reason else _sentence(phase)
+
+
 def _sentence(phase: RetrievalPhase) -> str:
     return {
         "serving": "Retrieval serves by meaning and by words.",
         "keyword_only": "No embedder is configured; answers are by keyword, as intended.",
-        "nothing_registered": "Nothing is registered yet; onboard a repository.",
-        "building": "Indexing is under way; answers may be by keyword and incomplete.",
+        "nothing_registered": "Nothing is indexed yet; onboard a repository.",
+        "building": "Not all is indexed yet; answers may be by keyword and incomplete.",
         "saturated_unavailable": "The node is at capacity; retry later.",
     }[phase]
 
 
 def _verdict(view: View, snapshot: Snapshot, row: RepoRow) -> tuple[Verdict, str | None]:
     totals = row.counters
-    newest = snapshot.newest_pass(row.repo_id)
-    finished = newest is not None and newest.status == "Completed" and row.last_ingested_ms > 0
-    if finished and newest is not None and newest.files_scanned == 0 and not totals.files:
+    if _found_nothing(snapshot, row):
         return "NothingRegistered", "the last pass completed and found no eligible file"
     if view.settings.embed_provider == "none":
         return "KeywordOnly", "no embedder is configured"
+    if row.state == "reset":
+        return "Building", f"the index was reset; index it again with {_onboarding(view)}"
     last = view.host.retrieval.last.get(row.repo_id)
-    if last is not None and last.path.startswith("keyword.") and last.path != "keyword.no_embedder":
-        return "Building", f"the last query was answered by {last.path}"
-    if totals.embedded and totals.embedded_chunks:
+    proven = bool(totals.embedded and totals.embedded_chunks)
+    if last is not None and last.faulty_since_ms:
+        held = proven and now_ms() - last.faulty_since_ms < _HOLD_MS
+        return (
+            "Serving" if held else "Building",
+            f"the last query was answered by {last.path}",
+        )
+    if proven:
         coming = totals.embedded < totals.wanted
         return (
             "Serving",
             f"{totals.embedded} of {totals.wanted} files have vectors" if coming else None,
         )
     return "Building", "semantic_serving_not_yet_demonstrated"
+
+
+def _found_nothing(snapshot: Snapshot, row: RepoRow) -> bool:
+    """Whether a pass over the whole tree is over and there is not a single file on record."""
+    newest = snapshot.newest_pass(row.repo_id)
+    if newest is None or newest.status != "Completed" or not row.last_ingested_ms:
+        return False
+    kept = newest.files_added + newest.files_updated + newest.files_unchanged
+    return not kept and not row.counters.files
+
+
+def _onboarding(view: View) -> str:
+    mode = view.settings.mode
+    return "repocontext_add_repo" if mode == "workspace" else "repocontext_bootstrap"
 
 
 def _repository(view: View, snapshot: Snapshot, repo_id: RepoId) -> RepositoryReadiness:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contracts.errors import InvalidArgument
 from contracts.ids import RecordKey, RepoId, parse_key
 from contracts.tools.repocontext import EntryView, RecallRequest, ScanPage, ScanRequest
-from services.query import entries, paging
+from services.query import entries, neighbours, paging
 from services.query.host import View
 from services.query.registry import tool
 from store import keys
@@ -19,8 +19,8 @@ _PAGE, _PAGE_MOST = 100, 500
 
 @tool("repocontext_recall", title="Recall a record", family="repocontext")
 async def recall(view: View, request: RecallRequest) -> EntryView:
-    """One record by its key: repository, package, file, symbol, content or note. An absent key
-    answers exists=false; it is no error. Keys come from scan and search."""
+    """One record by its key: repository, package, file, symbol, content, xref (who refers to a name)
+    or note. An absent key answers exists=false; it is no error. Keys come from scan and search."""
     key = parse_key(request.key)
     with view.read() as snapshot:
         row = snapshot.repo(key.repo_id)
@@ -48,15 +48,21 @@ def _found(snapshot: Snapshot, key: RecordKey) -> EntryView | None:
         case "symbol":
             return entries.symbol_entry(snapshot, key.repo_id, key.name)
         case "pkg":
-            files = _directly_in(snapshot, key.repo_id, key.name)
-            return entries.of_package(key.repo_id, key.name, files) if files is not None else None
+            directory = key.name.rstrip("/")
+            files = _directly_in(snapshot, key.repo_id, directory)
+            return entries.of_package(key.repo_id, directory, files) if files is not None else None
+        case "xref":
+            referring = neighbours.dependents(snapshot, key.repo_id, {key.name}, frozenset())
+            tests = neighbours.covering_tests(snapshot, key.repo_id, {key.name}, "")
+            found = bool(referring or tests)
+            return entries.of_reference(key, referring, tests) if found else None
         case _:
             return None
 
 
 def _directly_in(snapshot: Snapshot, repo_id: RepoId, directory: str) -> list[FileRow] | None:
     """Files directly in a directory; None when nothing at all is indexed below it."""
-    below = directory.rstrip("/") + "/"
+    below = f"{directory}/"
     found: list[FileRow] = []
     some = False
     for file in snapshot.files(repo_id, below):

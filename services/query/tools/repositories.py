@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from pathlib import Path
 
@@ -29,6 +28,7 @@ from services.query.entries import time_text
 from services.query.host import View
 from services.query.registry import tool
 from services.source.guard import resolve_root
+from services.source.ignore import compile_globs
 from store import keys
 from store.read.live import Snapshot
 from store.rows import RepoRow
@@ -46,7 +46,6 @@ _SWEPT = (
     "ann_heads",
 )
 _ID_CHARS = 200
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @tool(
@@ -102,12 +101,7 @@ async def bootstrap(view: View, request: BootstrapRequest) -> IndexStatus:
 async def add_repo(view: View, request: AddRepoRequest) -> IndexStatus:
     """Start indexing a directory of the workspace; returns at once, Running. Poll
     repocontext_index_status. Repeating it re-attaches, or indexes again what changed."""
-    name = (
-        request.repo_id
-        if request.repo_id and request.repo_id.strip()
-        else Path(request.path.rstrip("/")).name
-    )
-    return await _onboard(view, request.path, name, request)
+    return await _onboard(view, request.path, request.repo_id or "", request)
 
 
 async def _onboard(view: View, path: str, repo_id: str, request: Onboarding) -> IndexStatus:
@@ -118,9 +112,10 @@ async def _onboard(view: View, path: str, repo_id: str, request: Onboarding) -> 
             hint="start the node with --workspace-root",
             reason="no_root",
         )
-    asked = Path(path)
-    root = resolve_root(asked if asked.is_absolute() else roots[0] / asked, roots)
-    checked = _checked_id(repo_id)
+    root = resolve_root(path, roots)
+    checked = _checked_id(repo_id.strip() or _last_segment(path) or root.name)
+    compile_globs(request.include_globs)  # a glob that can never match is refused here and now
+    compile_globs(request.exclude_globs)
     filters = WalkFilters(
         include=request.include_globs,
         exclude=request.exclude_globs,
@@ -135,9 +130,14 @@ async def _onboard(view: View, path: str, repo_id: str, request: Onboarding) -> 
         return jobs.index_status(snapshot, checked)
 
 
+def _last_segment(path: str) -> str:
+    name = Path(path).name
+    return "" if name == ".." else name
+
+
 def _checked_id(repo_id: str) -> RepoId:
     name = repo_id.strip()
-    if not name or len(name) > _ID_CHARS or _CONTROL.search(name):
+    if not name or len(name) > _ID_CHARS or not name.isprintable():
         raise InvalidArgument(
             "a repository id is 1 to 200 printable characters",
             hint="give repoId, for example the folder's name",

@@ -6,12 +6,13 @@ import asyncio
 
 import msgspec
 
+from contracts.extract import Symbol
 from contracts.ids import RepoId
 from contracts.tools.repocontext import SearchHit, SearchRequest, SearchResults
 from services.query import entries, paging
 from services.query.host import View
 from services.query.registry import tool
-from services.query.retrieval import Hit
+from services.query.retrieval import Hit, Passage
 
 _HITS, _HITS_MOST = 10, 100
 
@@ -36,6 +37,18 @@ async def search(view: View, request: SearchRequest) -> SearchResults:
     )
 
 
+def _around(passage: Passage) -> Symbol | None:
+    """The innermost symbol that holds the whole passage; one among several in it would mislead."""
+    return next(
+        (
+            symbol
+            for symbol in passage.symbols
+            if symbol.start_line <= passage.start_line and passage.end_line <= symbol.end_line
+        ),
+        None,
+    )
+
+
 def _shown(repo_id: RepoId, hit: Hit) -> SearchHit:
     entry = entries.of_file(repo_id, hit.file)
     passage = hit.passage
@@ -46,8 +59,7 @@ def _shown(repo_id: RepoId, hit: Hit) -> SearchHit:
         fields["matchSymbol"] = (
             f"{hit.symbol.signature or hit.symbol.name} @{hit.symbol.start_line}-{hit.symbol.end_line}"
         )
-    elif passage.symbols:
-        inner = passage.symbols[0]
+    elif (inner := _around(passage)) is not None:
         fields["matchSymbol"] = (
             f"{inner.signature or inner.name} @{inner.start_line}-{inner.end_line}"
         )
