@@ -108,6 +108,6 @@ def _malformed(key: str) -> InvalidArgument:
     shown = key if len(key) <= 120 else key[:117] + "..."
     return InvalidArgument(
         f"malformed key {shown!r}",
-        hint="keys look like repo/{repoId}/file/{path}, .../symbol/{name} or .../mem/{topic}/{id}",
+        hint="keys look like repo/{repoId}/file/{path}, .../symbol/{name}, .../xref/{name} or .../mem/{topic}/{id}",
         reason="malformed_key",
     )

@@ -151,7 +151,10 @@ class Env:
         if writable:
             path.mkdir(parents=True, exist_ok=True)
         elif not (path / "data.mdb").exists():
-            raise NotFound("nothing is indexed here yet", hint="start `repofold up` first")
+            raise NotFound(
+                "nothing is indexed here yet",
+                hint="start `repofold up PATH`; if it is just starting, ask again in a second",
+            )
         self._key = path.resolve()
         try:
             self._handle = _acquire(self._key, writable=writable, sync=sync)
@@ -205,7 +208,10 @@ class Env:
 
 def _unopened(error: lmdb.Error) -> Exception:
     if isinstance(error, lmdb.NotFoundError):
-        return NotFound("nothing is indexed here yet", hint="start `repofold up` first")
+        return NotFound(
+            "nothing is indexed here yet",
+            hint="start `repofold up PATH`; if it is just starting, ask again in a second",
+        )
     if isinstance(error, lmdb.DiskError):
         return Unavailable(
             f"the state directory cannot be used: {error}", hint="check free space and permissions"

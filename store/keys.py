@@ -12,7 +12,7 @@ import struct
 
 import xxhash
 
-from contracts.ids import path_to_bytes
+from contracts.ids import opaque, path_to_bytes
 
 _LONGEST = 400
 _KEPT = 384
@@ -36,7 +36,7 @@ def name(repo_key: bytes, fq_name: str, sequence: int) -> bytes:
 
 
 def name_prefix(repo_key: bytes, fq_name: str) -> bytes:
-    return repo_key + _bounded(fq_name.encode(errors="replace")) + b"\0"
+    return repo_key + _bounded(opaque(fq_name).encode(errors="replace")) + b"\0"
 
 
 def sequence(repo_key: bytes, number: int) -> bytes:

@@ -26,7 +26,8 @@ def current(root: Path) -> Path:
         name = (root / _POINTER).read_text().strip()
     except FileNotFoundError:
         raise NotFound(
-            "nothing is indexed here yet", hint="start `repofold up PATH` first"
+            "nothing is indexed here yet",
+            hint="start `repofold up PATH`; if it is just starting, ask again in a second",
         ) from None
     return root / name
 

@@ -101,6 +101,7 @@ ROWS = (
     Row("A81", "U5", "reset or removal of an unknown id changes nothing", (f"{_ASK}::test_an_unknown_repository_is_no_error_where_the_spec_says_so",)),
     Row("A82", "U5", "an empty repository is nothing_registered and not ready", (f"{_ASK}::test_an_empty_repository_is_not_ready_and_the_host_is",)),
     Row("R3.4c", "R3.4", "who refers to a name is a record; without referrers there is none", (f"{_ASK}::test_who_refers_to_a_name_can_be_recalled",)),
+    Row("R4.related", "R4", "answers about what is used everywhere stay small", (f"{_ASK}::test_what_thousands_refer_to_is_told_in_short_with_its_count",)),
     Row("R4.changed", "R4", "drift is told below any directory, a removed one included", (f"{_ASK}::test_drift_is_told_below_any_directory_even_one_that_is_gone",)),
     Row("R8.proof", "R8", "a non-empty index is ready whatever was asked of it before", (f"{_ASK}::test_a_question_of_unknown_words_does_not_make_a_repository_unready", f"{_ASK}::test_a_question_asked_too_early_does_not_make_a_repository_unready_for_good")),
     Row("R8.hold", "R8", "a proven repository stays ready for 30 s after a fault, and says so", (f"{_ASK}::test_a_proven_repository_stays_ready_for_a_while_after_a_fault",)),

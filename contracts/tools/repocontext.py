@@ -168,14 +168,19 @@ class Referrer(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Related(Answer, frozen=True, kw_only=True):
-    """Neighbours of a file, by name; its own symbols are left out."""
+    """Neighbours of a file, by name; its own symbols are left out.
+
+    Lists of hundreds are cut to the most telling entries, the counts are complete.
+    """
 
     repo_id: str
     path: str
     exists: bool
     imports: tuple[str, ...]  # sorted names the file refers to
     dependents: tuple[Referrer, ...]  # by path, then symbol
+    dependent_count: int = 0
     tests: tuple[Referrer, ...]
+    test_count: int = 0
 
 
 class ChangedRequest(ContextRequest, frozen=True, kw_only=True):

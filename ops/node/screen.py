@@ -175,10 +175,12 @@ class Bars:
         if task is None:
             return
         known = self._progress.tasks[self._progress.task_ids.index(task)]
-        seconds, done = known.elapsed or 0.0, max(event.done, int(known.completed))
+        # Progress is told now and then, and a pass that ends says so without counting again.
+        seconds, done = known.elapsed or 0.0, max(event.done, int(known.total or known.completed))
         self._progress.remove_task(task)
         repo, stage = key
-        self.line(f"{repo}: {STAGES[stage]} done, {done:,} in {seconds:.1f} s")
+        if known.total is not None or known.completed:  # else there was nothing to do
+            self.line(f"{repo}: {STAGES[stage]} done, {done:,} in {seconds:.1f} s")
         if not self._tasks:
             self._stop()
 

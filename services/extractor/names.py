@@ -91,15 +91,17 @@ def receivers_of(reader: Reader, names: Names) -> dict[int, tuple[int, int]]:
     """Map the start of a name to the region of its receiver or qualifier.
 
     Between an object's end and the member's name stand only separators, so that the member is the
-    next name after the object.
+    next name after the object. Of several objects before one name, as `A` and `A.this`, the last to
+    end is its receiver.
     """
     starts = names.starts
-    spans = [node.byte_range for node in reader.nodes("object")]
     last = len(starts)
-    found = {
-        starts[at]: span
-        for at, span in zip([bisect_left(starts, span[1]) for span in spans], spans, strict=True)
-        if at < last
-    }
+    found = {}
+    for end, begin in sorted(
+        [(node.end_byte, -node.start_byte) for node in reader.nodes("object")]
+    ):
+        at = bisect_left(starts, end)
+        if at < last:
+            found[starts[at]] = (-begin, end)
     found.update(reader.receiver_spans)
     return found

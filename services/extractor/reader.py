@@ -226,7 +226,7 @@ def short_expression(raw: bytes) -> str:
     """Leave arguments and blocks out: `q.filter(a=f(b)).map { it }.all` is `q.filter().map{}.all`."""
     text = raw[-_EXPRESSION_BYTES:].decode(errors="replace")
     previous = ""
-    while text != previous:
+    while text != previous and ("(" in text or "{" in text):
         previous = text
         text = _INNER_BLOCK.sub("\1", _INNER_ARGUMENTS.sub("\0", text))
     text = text.replace("\0", "()").replace("\1", "{}")

@@ -9,6 +9,7 @@ assigned. Calls stay even when the called name is a local, because a callback is
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from services.extractor.table import Lines, Table
 MAX_REFERENCES = 200_000
 LITERAL_CHARS = 1_000
 _MEANINGLESS_FOR_LOCALS = frozenset(KIND_CODES[kind] for kind in ("read", "write", "type"))
-
+_SHORTENED = re.compile(rb"[({\n]")  # marks of an expression that has a shorter form
 
 _Row = tuple[int, int, int, int, int, int, int]  # kind name receiver start scope argc literal
 
@@ -117,7 +118,7 @@ class _Receivers(dict[bytes, int]):
         self._numbers = numbers
 
     def __missing__(self, raw: bytes) -> int:
-        plain = len(raw) < EXPRESSION_CHARS and not any(mark in raw for mark in (b"(", b"{", b"\n"))
+        plain = len(raw) < EXPRESSION_CHARS and _SHORTENED.search(raw) is None
         number = self[raw] = self._numbers[raw if plain else short_expression(raw).encode()]
         return number
 

@@ -15,7 +15,6 @@ _ABSENT_KIND = {
     "content": "Content", "xref": "CrossReference", "mem": "Memory", "session": "Session",
 }  # fmt: skip
 _FIELD_CHARS = 2_000
-_NAMES_SHOWN = 100  # of what refers to a name; the counts are complete
 
 
 def time_text(milliseconds: int) -> str | None:
@@ -106,14 +105,18 @@ def of_content(repo_id: RepoId, row: FileRow, text: memoryview) -> EntryView:
 
 
 def of_reference(
-    key: RecordKey, dependents: list[tuple[str, str]], tests: list[tuple[str, str]]
+    key: RecordKey,
+    dependents: list[tuple[str, str]],
+    dependent_count: int,
+    tests: list[tuple[str, str]],
+    test_count: int,
 ) -> EntryView:
     """Who refers to a simple name, as (path, symbol) pairs; one "symbol (path)" to a line."""
     fields = {
         "name": key.name,
-        "dependentCount": str(len(dependents)),
+        "dependentCount": str(dependent_count),
         "dependents": _one_to_a_line(dependents),
-        "testCount": str(len(tests)),
+        "testCount": str(test_count),
         "tests": _one_to_a_line(tests),
     }
     return EntryView(
@@ -124,8 +127,7 @@ def of_reference(
 
 def _one_to_a_line(referrers: list[tuple[str, str]]) -> str:
     return "\n".join(
-        symbol if symbol == path else f"{symbol} ({path})"
-        for path, symbol in referrers[:_NAMES_SHOWN]
+        symbol if symbol == path else f"{symbol} ({path})" for path, symbol in referrers
     )
 
 

@@ -6,6 +6,7 @@ use a name are one posting list away; which of their symbols does is read from t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Set
 
 import numpy as np
@@ -97,6 +98,24 @@ def covering_tests(
             if scope >= 0
         }
     return sorted(found, key=lambda pair: (pair[0].encode(), pair[1]))
+
+
+def most_telling(
+    snapshot: Snapshot, repo_id: RepoId, referrers: list[tuple[str, str]], limit: int
+) -> list[tuple[str, str]]:
+    """At most `limit` of the (path, symbol) pairs, in their order: code before tests, and one symbol
+    of each file before the second of any."""
+    if len(referrers) <= limit:
+        return referrers
+    rows = {path: snapshot.file(repo_id, path) for path in {path for path, _ in referrers}}
+    in_tests = {path: row is not None and row.kind == "test" for path, row in rows.items()}
+    nth: Counter[str] = Counter()
+    ranked: list[tuple[bool, int, int]] = []
+    for position, (path, _) in enumerate(referrers):
+        ranked.append((in_tests[path], nth[path], position))
+        nth[path] += 1
+    chosen = sorted(position for _, _, position in sorted(ranked)[:limit])
+    return [referrers[position] for position in chosen]
 
 
 def _scopes_using(references: References, names: Set[str]) -> set[int]:

@@ -48,7 +48,7 @@ from services.reconciler.plan import (
     on_record,
     unchanged_by_stat,
 )
-from services.reconciler.running import RepoWork, RunningPass, Seen
+from services.reconciler.running import Ledger, RepoWork, RunningPass, Seen
 from services.source.reading import Outcome, TreeReader
 from store.read.live import Projections, Snapshot
 from store.rows import FileRow, RepoRow
@@ -136,7 +136,9 @@ class Reconciler(Service):
         work = self._work.get(row.repo_id)
         if work is None or work.generation != row.index_generation:
             pending = await self._jobs_under_way(row.repo_id)
-            work = RepoWork(generation=row.index_generation, issued={}, uncertain=pending)
+            work = RepoWork(
+                generation=row.index_generation, issued={}, ledger=Ledger({}), uncertain=pending
+            )
             self._work[row.repo_id] = work
         return work
 
@@ -165,9 +167,7 @@ class Reconciler(Service):
                 return
             seen.paths.update(entry.path for entry in event.entries)
             running.scanned += len(event.entries)
-        todo, unchanged = self._sift(row, work, event.entries)
-        if running is not None:
-            running.unchanged += unchanged
+        todo = self._sift(row, work, event.entries)
         present = [entry for entry in todo if entry.size_bytes >= 0]
         for start in range(0, len(present), _READ_AT_ONCE):
             await self._read_and_issue(
@@ -176,7 +176,7 @@ class Reconciler(Service):
         gone = [entry for entry in todo if entry.size_bytes < 0]
         if gone:
             paths = self._gone_paths(row, work, gone)
-            await self._remove(row, work, paths, event.pass_id, running)
+            await self._remove(row, work, paths, event.pass_id)
         if running is not None and work.seen is not None:
             work.seen.batches.add(event.number)
             await self._progress(row.repo_id, running, "reconcile", running.scanned)
@@ -189,30 +189,25 @@ class Reconciler(Service):
             )
             work.running = running
         if work.seen is None or work.seen.walk_id != event.walk_id:  # the walk began again
-            running.scanned = running.added = running.updated = running.removed = (
-                running.unchanged
-            ) = 0
+            running.scanned = 0
             running.walked = False
             running.phase = "Reconciling"
-            await self._record(row, running.state("Running"))
+            await self._record(row, running.state("Running", work.ledger))
         return running
 
-    def _sift(
-        self, row: RepoRow, work: RepoWork, entries: Iterable[SeenEntry]
-    ) -> tuple[list[SeenEntry], int]:
-        """Entries that need a look at their bytes or a removal, and how many are settled by stat."""
-        todo, unchanged = [], 0
+    def _sift(self, row: RepoRow, work: RepoWork, entries: Iterable[SeenEntry]) -> list[SeenEntry]:
+        """Entries that need a look at their bytes or a removal; the others are settled by stat."""
+        todo = []
         with self._projections.read() as snapshot:
             for entry in entries:
                 uncertain = self._uncertain(row.repo_id, work, entry.path)
                 recorded = snapshot.file(row.repo_id, entry.path)
-                if entry.size_bytes >= 0 and unchanged_by_stat(
+                settled = entry.size_bytes >= 0 and unchanged_by_stat(
                     entry, recorded, work.issued.get(entry.path), uncertain=uncertain
-                ):
-                    unchanged += 1
-                else:
+                )
+                if not settled:
                     todo.append(entry)
-        return todo, unchanged
+        return todo
 
     def _uncertain(self, repo: str, work: RepoWork, path: str) -> bool:
         return bool(work.uncertain) and subjects.extract_job(repo, path) in work.uncertain
@@ -239,12 +234,14 @@ class Reconciler(Service):
                 log.info("unreadable_file", repo=row.repo_id, reason=outcome.problem)
                 continue
             if not outcome.eligible:
+                if running is not None:
+                    running.scanned -= 1
                 if old is not None or outcome.path in work.issued:
                     gone.append(outcome.path)
                 continue
             await self._issue(row, work, outcome, old, pass_id, running, out)
         if gone:
-            await self._remove(row, work, gone, pass_id, running)
+            await self._remove(row, work, gone, pass_id)
 
     async def _issue(
         self,
@@ -269,8 +266,6 @@ class Reconciler(Service):
                 await out.put(
                     subjects.file_anchor(row.repo_id, outcome.path), self._wrap(row, moved, pass_id)
                 )
-            if running is not None:
-                running.unchanged += 1
             return
         version = next_version(time.time_ns(), old, issued)
         job = ExtractJob(
@@ -291,11 +286,12 @@ class Reconciler(Service):
         )
         work.issued[outcome.path] = Issued(version, outcome.digest)
         work.uncertain.discard(subjects.extract_job(row.repo_id, outcome.path))
+        if old is None:
+            work.ledger.note(outcome.path, "added")
+        elif old.digest != outcome.digest:
+            work.ledger.note(outcome.path, "updated")
         if running is not None:
-            if old is None:
-                running.added += 1
-            else:
-                running.updated += 1
+            running.issued += 1
 
     def _gone_paths(self, row: RepoRow, work: RepoWork, entries: Iterable[SeenEntry]) -> list[str]:
         paths: set[str] = set()
@@ -322,7 +318,6 @@ class Reconciler(Service):
         work: RepoWork,
         paths: Iterable[str],
         pass_id: str,
-        running: RunningPass | None,
     ) -> None:
         appended: list[tuple[str, int, asyncio.Task[int]]] = []
         with self._projections.read() as snapshot:
@@ -348,8 +343,7 @@ class Reconciler(Service):
             except Fault as fault:
                 if fault.code != "SUPERSEDED":
                     raise
-            if running is not None:
-                running.removed += 1
+            work.ledger.note(path, "removed")
 
     # -- the end of a walk, and of a pass ---------------------------------------------------
 
@@ -384,13 +378,13 @@ class Reconciler(Service):
             with self._projections.read() as snapshot:
                 live = {file.path for file in snapshot.files(row.repo_id)}
             live |= {RepoPath(path) for path, issued in work.issued.items() if issued.digest}
-            await self._remove(row, work, sorted(live - seen.paths), event.pass_id, running)
+            await self._remove(row, work, sorted(live - seen.paths), event.pass_id)
         await out.stored()
         work.uncertain.clear()
         running.walked = True
         running.phase = "Applying"
         work.stalled_at = time.monotonic()
-        await self._record(row, running.state("Running"))
+        await self._record(row, running.state("Running", work.ledger))
         self._check.set()
 
     async def _finish_passes(self) -> None:
@@ -426,10 +420,8 @@ class Reconciler(Service):
         if running is None:
             return
         totals = row.counters
-        done = running.added + running.updated - len(work.issued)
-        await self._progress(
-            repo_id, running, "extract", max(done, 0), running.added + running.updated
-        )
+        done = max(running.issued - len(work.issued), 0)
+        await self._progress(repo_id, running, "extract", done, running.issued)
         if running.walked:
             await self._progress(repo_id, running, "embed", totals.embedded, totals.wanted)
         changed = running.advance(
@@ -438,7 +430,7 @@ class Reconciler(Service):
         if changed == "Done":
             await self._close(row, work, running, "Completed")
         elif changed is not None:
-            await self._record(row, running.state("Running"))
+            await self._record(row, running.state("Running", work.ledger))
 
     def _strike_out(self, snapshot: Snapshot, repo_id: str, work: RepoWork, position: int) -> None:
         """Forget what has come onto record. Jobs are done about in order: a row of misses ends the look."""
@@ -470,7 +462,7 @@ class Reconciler(Service):
 
     async def _close(self, row: RepoRow, work: RepoWork, running: RunningPass, status: str) -> None:
         running.phase = "Done"
-        await self._record(row, running.state(status))
+        await self._record(row, running.state(status, work.ledger))
         for stage in ("walk", "reconcile", "extract", "embed"):
             await self._bus.publish(
                 subjects.progress(row.repo_id, stage),
@@ -484,6 +476,8 @@ class Reconciler(Service):
             )
         work.running = None
         work.seen = None
+        if status == "Completed":
+            work.ledger.kinds.clear()
 
     # -- publishing -------------------------------------------------------------------------
 

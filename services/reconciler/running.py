@@ -21,6 +21,27 @@ class Seen(Struct):
     paths: set[str]
 
 
+class Ledger(Struct):
+    """What became different since the last pass ended, walked into or watched; one kind a path."""
+
+    kinds: dict[str, str]
+
+    def note(self, path: str, kind: str) -> None:
+        """Note that a file was added, updated or removed."""
+        before = self.kinds.get(path)
+        if before == "added" and kind == "removed":
+            del self.kinds[path]
+        elif before == "added":
+            return
+        elif before == "removed" and kind == "added":
+            self.kinds[path] = "updated"
+        else:
+            self.kinds[path] = kind
+
+    def count(self, kind: str) -> int:
+        return sum(found == kind for found in self.kinds.values())
+
+
 class RunningPass(Struct):
     """One pass from its first batch to its end."""
 
@@ -30,19 +51,17 @@ class RunningPass(Struct):
     started_ms: int
     phase: str = "Walking"
     scanned: int = 0
-    added: int = 0
-    updated: int = 0
-    removed: int = 0
-    unchanged: int = 0
+    issued: int = 0  # extract jobs of this pass
     error: str = ""
     notice: str = ""
     walked: bool = False  # the walk is finished and removals are issued
     embedded_seen: int = -1
     embedded_at: float = 0.0
 
-    def state(self, status: str) -> PassChanged:
+    def state(self, status: str, ledger: Ledger) -> PassChanged:
         """The record of this moment."""
         now = now_ms()
+        added, updated = ledger.count("added"), ledger.count("updated")
         return PassChanged(
             pass_id=self.pass_id,
             reason=self.reason,
@@ -50,10 +69,10 @@ class RunningPass(Struct):
             phase=self.phase,
             attempt=self.attempt,
             files_scanned=self.scanned,
-            files_added=self.added,
-            files_updated=self.updated,
-            files_removed=self.removed,
-            files_unchanged=self.unchanged,
+            files_added=added,
+            files_updated=updated,
+            files_removed=ledger.count("removed"),
+            files_unchanged=max(self.scanned - added - updated, 0),
             started_ms=self.started_ms,
             updated_ms=now,
             completed_ms=now if status in ("Completed", "Failed", "Cancelled") else 0,
@@ -90,6 +109,7 @@ class RepoWork(Struct):
 
     generation: int
     issued: dict[str, Issued]
+    ledger: Ledger
     uncertain: set[str]  # subjects of jobs that an earlier process issued and nobody has done yet
     seen: Seen | None = None
     running: RunningPass | None = None

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,7 @@ _EXACT_SINGLE = 1 << 24  # whole numbers up to here are exact in single precisio
 _LEADING_BITS = 17
 _LEADING_SHIFT = np.uint64(64 - _LEADING_BITS)
 _SQUARE_BITS = 27  # the squares of such numbers, summed over a row, still fit 64 bits
-_BATCH_ELEMENTS = 1 << 13  # table rows gathered at once: 4 MB, what a core keeps at hand
+_BATCH_ELEMENTS = 1 << 11  # table rows gathered at once: 1 MB, what a core keeps at hand
 
 I8 = npt.NDArray[np.int8]
 I64 = npt.NDArray[np.int64]
@@ -111,12 +112,15 @@ class StaticModel:
             np.concatenate([each.chunk_hash for each in arrays]),
             np.concatenate([each.chunk_tf for each in arrays]),
         )
-        context = np.concatenate([each.context_hash for each in arrays])
-        sums += self._sums(
-            np.concatenate([np.diff(each.context_offsets) for each in arrays]),
-            context,
-            np.ones(len(context), np.uint8),
-        )
+        numbers: dict[bytes, int] = {}  # many chunks have the same path and symbols around them
+        context = [
+            numbers.setdefault(terms.context_hash[start * 8 : end * 8], len(numbers))
+            for terms, each in zip(files, arrays, strict=True)
+            for start, end in pairwise(each.context_offsets.tolist())
+        ]
+        hashes = np.frombuffer(b"".join(numbers), "<u8")
+        sizes = np.array([len(own) // 8 for own in numbers], np.uint32)
+        sums += self._sums(sizes, hashes, np.ones(len(hashes), np.uint8))[context]
         rows = np.rint(_unit(sums) * SCALE).astype(np.int8)
         ends = np.cumsum([len(each.chunk_length) for each in arrays])
         return np.split(rows, ends[:-1])
@@ -167,7 +171,7 @@ class StaticModel:
         for run, (start, end) in enumerate(zip(starts, ends, strict=True)):
             if end > batch_end:
                 batch_start, batch_end = start, max(end, start + _BATCH_ELEMENTS)
-                rows = self.table[numbers[batch_start:batch_end]].astype(np.float32)
+                rows = self.table.take(numbers[batch_start:batch_end], axis=0).astype(np.float32)
             own = rows[start - batch_start : end - batch_start]
             np.dot(weights[start:end], own, out=sums[run])
         return sums

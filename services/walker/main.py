@@ -43,6 +43,7 @@ log = logs.get(__name__)
 _SPEC = next(spec for spec in DURABLES if spec.name == "walker")
 _DEGRADED_S = 60  # between walks while the watch limit is used up
 _WATCH = "watch"
+_REGISTRATION_TRIES = 40  # of 50 ms
 
 
 class Watched:
@@ -74,6 +75,8 @@ class Walker(Service):
         self._projections = Projections(settings.projections)
         self._watched: dict[str, Watched] = {}
         self._sync_lock = asyncio.Lock()
+        self._taken: set[str] = set()  # passes that this process walks or walked
+        self._synced = False  # what was registered before this process is being watched
 
     async def on_start(self) -> None:
         await self._bus.subscribe(subjects.folded(self._settings.node), self._folded)
@@ -99,7 +102,7 @@ class Walker(Service):
         return known is not None and known.matches(row)
 
     async def _sync(self) -> None:
-        """Watch what is registered, and nothing else; walk what is new to this process."""
+        """Watch what is registered, and nothing else; at the start, walk all of it."""
         async with self._sync_lock:
             try:
                 with self._projections.read() as snapshot:
@@ -116,7 +119,9 @@ class Walker(Service):
             for name, row in rows.items():
                 if name not in self._watched:
                     self._begin(row)
-                    await self._catch_up(row, passes[name])
+                    if not self._synced:
+                        await self._catch_up(row, passes[name])
+            self._synced = True
 
     def _begin(self, row: RepoRow) -> Watched:
         watched = self._watched[row.repo_id] = Watched(row)
@@ -139,7 +144,7 @@ class Walker(Service):
         if last is None:
             return
         if last.status == "Running":
-            if last.phase != "Pending":
+            if last.phase != "Pending" and last.pass_id not in self._taken:
                 await self._ask(row, "resume", last.attempt, last.pass_id)
             return
         await self._ask(row, "reconcile", last.attempt + 1, new_id())
@@ -219,7 +224,7 @@ class Walker(Service):
             job = delivery.event
             if not isinstance(job, PassJob):
                 continue
-            row = await self._row_of(delivery.envelope)
+            row = await self._row_of(delivery.envelope, job)
             if row is None:
                 continue
             watched = self._watched.get(row.repo_id)
@@ -227,19 +232,23 @@ class Walker(Service):
                 if watched is not None:
                     await self._unwatch(row.repo_id)
                 watched = self._begin(row)
+            self._taken.add(job.pass_id)
             await watched.watching.wait()
             await self._walk(row, job, watched, out)
 
-    async def _row_of(self, envelope: Envelope[AnyJob]) -> RepoRow | None:
+    async def _row_of(self, envelope: Envelope[AnyJob], job: PassJob) -> RepoRow | None:
         """The registered repository of a job; waits for a projection that lags, drops what is void."""
-        for _ in range(200):
+        for tried in range(200):
             with contextlib.suppress(NotFound), self._projections.read() as snapshot:
                 row = snapshot.repo(envelope.repo)
                 if row is not None and row.index_generation >= envelope.generation:
-                    current = (
-                        row.index_generation == envelope.generation and row.state == "registered"
-                    )
-                    return row if current else None
+                    if row.index_generation > envelope.generation or row.state != "registered":
+                        return None
+                    # The registration that a job follows may not be folded yet. A job of an older
+                    # registration never matches; then the newer one is what counts.
+                    follows = (row.root, row.filters) == (job.root, job.filters)
+                    if follows or tried >= _REGISTRATION_TRIES:
+                        return row
             await asyncio.sleep(0.05)
         raise Unavailable("the projection does not know the repository yet")
 

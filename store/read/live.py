@@ -45,7 +45,10 @@ class Projections:
         if self._env is None or stamp != self._stamp:
             self._reopen(stamp)
         if self._env is None:
-            raise NotFound("nothing is indexed here yet", hint="start `repofold up PATH` first")
+            raise NotFound(
+                "nothing is indexed here yet",
+                hint="start `repofold up PATH`; if it is just starting, ask again in a second",
+            )
         with self._env.read() as txn:
             yield Snapshot(txn)
 

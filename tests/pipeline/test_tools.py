@@ -537,7 +537,7 @@ async def test_the_workspace_itself_is_named_after_its_folder(running: Node, tre
         assert answer.repo_id == tree.parent.name
 
 
-async def test_only_a_symbol_around_the_whole_passage_is_shown_with_a_hit(
+async def test_only_a_symbol_that_most_of_the_passage_belongs_to_is_shown_with_a_hit(
     running: Node, tree: Path
 ) -> None:
     (tree / "pair.py").write_text(
@@ -571,3 +571,24 @@ async def test_a_path_that_leads_outside_counts_as_the_callers_mistake(running: 
             f'repocontext_client_errors_total{{reason="{reason}",tool="repocontext_{tool}"}} 1.0'
         )
         assert counted in text
+
+
+async def test_what_thousands_refer_to_is_told_in_short_with_its_count(
+    running: Node, tree: Path
+) -> None:
+    uses = "".join(f"def use{number}():\n    return OrderService()\n\n\n" for number in range(60))
+    for name in ("many_a.py", "many_b.py", "test_many.py"):
+        (tree / name).write_text(f"from service import OrderService\n\n\n{uses}")
+    await running.add(tree)
+    await running.until(lambda s: len(list(s.files("demo"))) == 12)
+
+    related = await running.call("repocontext_related", repoId="demo", path="service.py")
+    entry = await running.call("repocontext_recall", key="repo/demo/xref/OrderService")
+
+    assert (related.dependent_count, len(related.dependents)) == (180, 100)
+    assert {each.path for each in related.dependents} == {"many_a.py", "many_b.py"}
+    order = [(each.path, each.symbol) for each in related.dependents]
+    assert order == sorted(order)
+    assert (related.test_count, len(related.tests)) == (60, 60)
+    assert entry.fields["dependentCount"] == "180"
+    assert len(entry.fields["dependents"].splitlines()) == 100

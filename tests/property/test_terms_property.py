@@ -18,8 +18,10 @@ from services.source.terms import (
     REFERENCE,
     STEM,
     SYMBOL,
+    FileWords,
     TermArrays,
     build_terms,
+    build_terms_many,
     file_stem,
     hash_term,
     tokenise,
@@ -90,3 +92,37 @@ def test_a_file_gives_the_same_bytes_whatever_was_read_before(
     first = build()
     build_terms("c.py", before, [[]] * len(before), [], [], [])
     assert build() == first
+
+
+files = st.builds(
+    lambda path, chunks, symbols, fq_names, used: FileWords(
+        path,
+        [text for text, _ in chunks],
+        [around for _, around in chunks],
+        symbols,
+        fq_names,
+        used,
+    ),
+    st.sampled_from(["a.py", "a/b.py", "src/Größe.java"]),
+    st.lists(st.tuples(texts, names), max_size=3),
+    names,
+    names,
+    names,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(files, max_size=5))
+def test_files_counted_together_give_what_each_gives_alone(together: list[FileWords]) -> None:
+    alone = [
+        build_terms(
+            file.path,
+            file.chunks,
+            file.enclosing,
+            file.symbol_names,
+            file.fq_names,
+            file.references,
+        )
+        for file in together
+    ]
+    assert build_terms_many(together) == alone

@@ -17,7 +17,7 @@ from contracts.extract import (
 )
 from contracts.ids import RepoPath
 from services.extractor import chunks, grammar, languages, references
-from services.extractor.extract import extract_file
+from services.extractor.extract import extract_file, extract_files
 from services.source import tokens
 
 LANGUAGES = {
@@ -307,6 +307,57 @@ def test_any_bytes_are_read(path, data):
     assert found.skipped_detail == ""
     assert found.extract is not None
     check_bounds(found.extract, data)
+
+
+def test_files_read_together_give_what_each_gives_alone() -> None:
+    files = [
+        (RepoPath("pkg/a.py"), PYTHON),
+        (RepoPath("api/zz_generated.go"), b"package api\n"),
+        (RepoPath("pkg/b.py"), PYTHON),
+        (RepoPath("empty.py"), b""),
+        (RepoPath("NOTES"), "Größe 中文字 HTTPServer\n".encode() * 200 + b"\xff\xfe"),
+        (RepoPath("src/A.java"), b"class A { A a = new A(); int size() { return a.size(); } }\n"),
+        (RepoPath("static/a.js"), b"var a=1;" * 5_000),
+        (RepoPath("pkg/long.py"), PYTHON * 200),
+    ]
+    alone = [extract_file(path, data) for path, data in files]
+    assert extract_files(files) == alone
+    assert extract_files(files[::-1]) == alone[::-1]
+    assert extract_files([]) == []
+    assert [found.skipped for found in alone if found.skipped] == ["generated", "minified"]
+
+
+def test_what_is_bound_first_in_the_source_decides() -> None:
+    body = "".join(
+        f"        a{n} = make()\n        self.a{n} = a{n}\n        self.b{n} = make()\n"
+        f"        b{n} = make()\n"
+        for n in range(50)
+    )
+    found = extracted("a.py", f"class A:\n    def run(self):\n{body}".encode())
+
+    names = [binding.name for binding in found.bindings if binding.origin != "local"]
+    assert names == [name for n in range(50) for name in (f"a{n}", f"self.a{n}", f"self.b{n}")]
+
+
+def test_the_object_that_ends_last_is_the_receiver() -> None:
+    body = "".join(f"            Outer.this.size{n} = A.B.size{n};\n" for n in range(50))
+    source = (
+        f"class Outer {{\n    class A {{\n        void run() {{\n{body}        }}\n    }}\n}}\n"
+    )
+    uses = extracted("Outer.java", source.encode()).references
+
+    assert uses is not None
+    receivers = dict.fromkeys(range(50), ("Outer.this", "A.B"))
+    found: dict[int, tuple[str, ...]] = {}
+    for name, receiver in zip(
+        np.frombuffer(uses.name, "<u4").tolist(),
+        np.frombuffer(uses.receiver, "<i4").tolist(),
+        strict=True,
+    ):
+        if uses.strings[name].startswith("size"):
+            number = int(uses.strings[name].removeprefix("size"))
+            found[number] = (*found.get(number, ()), uses.strings[receiver])
+    assert found == receivers
 
 
 def check_bounds(extract: Extract, data: bytes) -> None:

@@ -155,7 +155,7 @@ async def test_embedding_is_done_once_when_nothing_is_read_any_more(
 
     told = [line for line in shown.getvalue().splitlines() if " done, " in line]
     assert len(told) == 2
-    assert "demo: reading done, 10 in" in told[0]
+    assert "demo: reading done, 20 in" in told[0]
     assert "demo: embedding done, 15 in" in told[1]
 
 
@@ -171,3 +171,16 @@ async def test_a_worker_that_began_well_is_no_news_and_one_that_recovered_is(
         bars.progress(wrapped(WorkerState(worker="embedder", state=state)))
 
     assert shown.getvalue().splitlines() == ["embedder: down", "embedder: up"]
+
+
+async def test_a_stage_that_had_nothing_to_do_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setenv("TERM", "xterm")
+
+    bars = screen.choose(verbose=False, as_json=False)
+    bars.progress(wrapped(StageProgress(pass_id="p", stage="extract", done=0, total=0)))
+    bars.progress(wrapped(StageProgress(pass_id="p", stage="extract", done=1, total=1)))
+    bars.clear()
+
+    assert " done, " not in shown.getvalue()

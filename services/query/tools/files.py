@@ -64,7 +64,7 @@ def _outlined(symbol: Symbol) -> OutlineSymbol:
 @tool("repocontext_related", title="Neighbours of a file", family="repocontext")
 async def related(view: View, request: RelatedRequest) -> Related:
     """What a file refers to, which symbols elsewhere refer to the types it declares, and which tests
-    cover it. By simple name, so read it before editing, not as proof."""
+    cover it (at most 100 of each, with counts). By simple name: read it before editing, not as proof."""
     repo_id = RepoId(request.repo_id)
     with view.read() as snapshot:
         row = _file(snapshot, repo_id, request.path)
@@ -83,16 +83,21 @@ async def related(view: View, request: RelatedRequest) -> Related:
         dependents = neighbours.dependents(snapshot, repo_id, names, {path})
         tests = neighbours.covering_tests(snapshot, repo_id, names, path)
         imports = neighbours.referred_names(body)
+        dependents_shown = neighbours.most_telling(snapshot, repo_id, dependents, _SHOWN)
+        tests_shown = neighbours.most_telling(snapshot, repo_id, tests, _SHOWN)
     return Related(
         repo_id=repo_id,
         path=path,
         exists=True,
         imports=tuple(imports),
-        dependents=tuple(Referrer(symbol=symbol, path=where) for where, symbol in dependents),
-        tests=tuple(Referrer(symbol=symbol, path=where) for where, symbol in tests),
+        dependents=tuple(Referrer(symbol=symbol, path=where) for where, symbol in dependents_shown),
+        dependent_count=len(dependents),
+        tests=tuple(Referrer(symbol=symbol, path=where) for where, symbol in tests_shown),
+        test_count=len(tests),
     )
 
 
+_SHOWN = 100  # of thousands that refer to a base class; more would fill the caller's context
 _NO_BODY = Body((), (), None, (), ())
 
 

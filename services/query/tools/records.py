@@ -15,6 +15,7 @@ from store.read.live import Snapshot
 from store.rows import FileRow
 
 _PAGE, _PAGE_MOST = 100, 500
+_NAMES_SHOWN = 100  # of what refers to a name
 
 
 @tool("repocontext_recall", title="Recall a record", family="repocontext")
@@ -54,10 +55,22 @@ def _found(snapshot: Snapshot, key: RecordKey) -> EntryView | None:
         case "xref":
             referring = neighbours.dependents(snapshot, key.repo_id, {key.name}, frozenset())
             tests = neighbours.covering_tests(snapshot, key.repo_id, {key.name}, "")
-            found = bool(referring or tests)
-            return entries.of_reference(key, referring, tests) if found else None
+            return _reference(snapshot, key, referring, tests) if referring or tests else None
         case _:
             return None
+
+
+def _reference(
+    snapshot: Snapshot,
+    key: RecordKey,
+    referring: list[tuple[str, str]],
+    tests: list[tuple[str, str]],
+) -> EntryView:
+    shown = [
+        neighbours.most_telling(snapshot, key.repo_id, pairs, _NAMES_SHOWN)
+        for pairs in (referring, tests)
+    ]
+    return entries.of_reference(key, shown[0], len(referring), shown[1], len(tests))
 
 
 def _directly_in(snapshot: Snapshot, repo_id: RepoId, directory: str) -> list[FileRow] | None:

@@ -38,15 +38,15 @@ async def search(view: View, request: SearchRequest) -> SearchResults:
 
 
 def _around(passage: Passage) -> Symbol | None:
-    """The innermost symbol that holds the whole passage; one among several in it would mislead."""
-    return next(
-        (
-            symbol
-            for symbol in passage.symbols
-            if symbol.start_line <= passage.start_line and passage.end_line <= symbol.end_line
-        ),
-        None,
-    )
+    """The smallest symbol that most of the passage belongs to; one among many would mislead."""
+    most = (passage.end_line - passage.start_line + 1) / 2
+    return next((symbol for symbol in passage.symbols if _shared(symbol, passage) > most), None)
+
+
+def _shared(symbol: Symbol, passage: Passage) -> int:
+    """Lines that a symbol and a passage have in common."""
+    last = min(symbol.end_line, passage.end_line)
+    return last - max(symbol.start_line, passage.start_line) + 1
 
 
 def _shown(repo_id: RepoId, hit: Hit) -> SearchHit:
