@@ -35,10 +35,12 @@ class Member(NamedTuple):
 def members(registry: str, paths: list[Path], suffixes: tuple[str, ...]) -> Iterator[Member]:
     """The files of a package whose names end in `suffixes`, sorted by path within each archive.
 
-    Of a Debian source, files that its copyright file puts under another licence are left out.
+    Of a Debian source, files that its copyright file puts under another licence are left out; of a
+    wheel, all but Python: scripts in wheels are mostly bundles of other projects.
     """
     if registry == "pypi":
-        yield from _of_zip(paths[0], suffixes)
+        if ".py" in suffixes:
+            yield from _of_zip(paths[0], (".py",))
         return
     if registry == "npm":
         yield from _of_tar(paths[0], suffixes, strip=1)

@@ -19,6 +19,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ops.train.archives import Member
+from ops.train.sources import is_copy_of_excluded
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Query
@@ -169,7 +170,7 @@ def mine(files: Iterable[Member], share: int, seed: int) -> list[Pair]:
     At most `share` times `LIMITS` of each kind, and never two with the same query or the same
     piece of code and kind, as trees with copies of a file would give.
     """
-    own = [file for file in files if not _NOT_OWN.search(file.path)]
+    own = [file for file in files if _is_own(file.path)]
     chance = random.Random(seed)  # noqa: S311 - repeatable sampling, nothing secret
     chance.shuffle(own)
     found: dict[str, list[Pair]] = {kind: [] for kind in LIMITS}
@@ -185,6 +186,10 @@ def mine(files: Iterable[Member], share: int, seed: int) -> list[Pair]:
         if all(len(found[kind]) >= share * limit for kind, limit in LIMITS.items()):
             break
     return [pair for pairs in found.values() for pair in pairs]
+
+
+def _is_own(path: str) -> bool:
+    return not _NOT_OWN.search(path) and not is_copy_of_excluded(path)
 
 
 def mine_file(file: Member) -> list[Pair]:

@@ -21,7 +21,7 @@ REGISTRIES = ("pypi", "npm", "debian", "deb")
 # Subjects of the code-search and issue-resolution benchmarks in use, here and elsewhere.
 _EXCLUDED_TEXT = """
     pytest scrapy sphinx eslint svelte fastify rxjs bat fzf libgit2 mockito composer puma
-    aiohttp pydantic werkzeug flask fastapi requests click starlette httpx django kubernetes
+    aiohttp pydantic werkzeug flask fastapi requests click starlette httpx django kubernetes k8s.io
     sqlalchemy astropy matplotlib seaborn xarray pylint scikit-learn sympy numpy pandas scipy
     axios express preact vue react three babel docusaurus immutable dayjs darkreader mui
     clap tokio ripgrep fd nushell rayon serde bytes tracing axum ruff coreutils
@@ -31,6 +31,8 @@ _EXCLUDED_TEXT = """
     phpspreadsheet laravel-framework php-cs-fixer carbon jekyll fluentd rubocop fastlane faker fpm
     """
 EXCLUDED = frozenset(_EXCLUDED_TEXT.split())
+# Names that are ordinary words for a folder of somebody's own code.
+_ORDINARY_NAMES = frozenset({"cli", "bytes", "three", "carbon", "tracing", "fd"})
 _DISTRIBUTION_AFFIX = re.compile(
     r"^(?:librust-|lib|golang-(?:github-[^-]+-)?|rust-|ruby-|php-|node-|python-)|(?:-java|-dev|\.js)+$"
 )
@@ -73,6 +75,19 @@ def is_excluded(name: str) -> bool:
     """Whether a package is a benchmark subject, under its own or its distribution's name."""
     plain = name.lower().rpartition("/")[2]
     return plain in EXCLUDED or _DISTRIBUTION_AFFIX.sub("", plain) in EXCLUDED
+
+
+def is_copy_of_excluded(path: str) -> bool:
+    """Whether a file looks like a copy of a benchmark subject inside another package.
+
+    A folder or a script named for one is enough: that loses some code which merely works with the
+    project, and keeps out what is bundled without being called vendored.
+    """
+    *folders, name = path.lower().split("/")
+    names = {folder.lstrip("_") for folder in folders}
+    if name.endswith((".js", ".mjs", ".cjs", ".ts")):
+        names.add(name.partition(".")[0])
+    return bool(names & (EXCLUDED - _ORDINARY_NAMES))
 
 
 def is_permissive(licence: str) -> bool:

@@ -21,8 +21,8 @@ class Arguments:
     """Argument lists by the start of the called name."""
 
     def __init__(self, reader: Reader, names: Names) -> None:
-        direct = [_measured(node) for node in reader.nodes("args.direct")]
-        direct += [(n.start_byte, n.end_byte, 1) for n in reader.nodes("args.one")]
+        direct = [_measured(node) for node in reader.unordered("args.direct")]
+        direct += [(n.start_byte, n.end_byte, 1) for n in reader.unordered("args.one")]
         lists = _after_names(reader.data, names, direct)
         lists += _token_lists(reader, names)
         self.called = [name for _, _, _, name in lists]
@@ -58,7 +58,7 @@ def _token_lists(reader: Reader, names: Names) -> list[_List]:
     data = reader.data
     spans = [
         node.byte_range
-        for node in reader.nodes("args.tokens")
+        for node in reader.unordered("args.tokens")
         if data[node.start_byte : node.start_byte + 1] in (b"(", b"[", b"{")
     ]
     found = []
@@ -75,8 +75,8 @@ def _measured(node: Node) -> tuple[int, int, int]:
 
 def _beside(reader: Reader, callee: str, capture: str) -> list[_List]:
     """Pair called names with argument lists; broken code may lack either."""
-    names = sorted([node.start_byte for node in reader.nodes(callee)])
-    spans = sorted([_measured(node) for node in reader.nodes(capture)])
+    names = sorted([node.start_byte for node in reader.unordered(callee)])
+    spans = sorted([_measured(node) for node in reader.unordered(capture)])
     if len(names) == len(spans):
         return [(*span, name) for name, span in zip(names, spans, strict=True)]
     found = []
@@ -91,8 +91,8 @@ def _contained(reader: Reader, lists: list[_List]) -> tuple[dict[int, bytes], di
     """Find each list's first literal and count its comments, by the called name."""
     literals: dict[int, bytes] = {}
     comments: dict[int, int] = {}
-    inner = [(*node.byte_range, True) for node in reader.nodes("string")]
-    inner += [(*node.byte_range, False) for node in reader.nodes("args.comment")]
+    inner = [(*node.byte_range, True) for node in reader.unordered("string")]
+    inner += [(*node.byte_range, False) for node in reader.unordered("args.comment")]
     inner.sort()
     data, elsewhere = reader.data, reader.literal_spans
     around: list[_List] = []  # open argument lists, outermost first

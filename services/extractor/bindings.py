@@ -28,7 +28,7 @@ def read_bindings(reader: Reader, table: Table, lines: Lines, uses: Uses) -> tup
             name = f"{self_name}.{draft.name}"
             found.append((draft.start, draft.parent, name, draft.returns, "annotation"))
     known = {(row[1], row[2]) for row in found}
-    # Captures come in no certain order, and what is bound first decides.
+    # What is bound first in the source decides, whichever capture told of it.
     for binding in sorted(reader.bindings, key=lambda binding: (binding.start, binding.name)):
         scope = table.body_scope_at(binding.start)
         if scope >= 0 and table.drafts[scope].name_start == binding.start:

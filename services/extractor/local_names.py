@@ -32,7 +32,7 @@ def locals_by_scope(reader: Reader, table: Table, names: Names) -> dict[int, set
 
 
 def _discard_known(reader: Reader, table: Table, own: dict[int, set[bytes]]) -> None:
-    for node in reader.nodes("global"):
+    for node in reader.unordered("global"):
         scope = table.scope_at(node.start_byte)
         if scope in own:
             own[scope].discard(reader.text(node).encode())

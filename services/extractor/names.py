@@ -28,7 +28,7 @@ class Names:
 
     def __init__(self, reader: Reader) -> None:
         self.data = reader.data
-        self.ends: dict[int, int] = dict([node.byte_range for node in reader.nodes("id")])
+        self.ends: dict[int, int] = dict([node.byte_range for node in reader.unordered("id")])
         self.ends.update(reader.extra_names)
         self.starts = sorted(self.ends)
 
@@ -98,7 +98,7 @@ def receivers_of(reader: Reader, names: Names) -> dict[int, tuple[int, int]]:
     last = len(starts)
     found = {}
     for end, begin in sorted(
-        [(node.end_byte, -node.start_byte) for node in reader.nodes("object")]
+        [(node.end_byte, -node.start_byte) for node in reader.unordered("object")]
     ):
         at = bisect_left(starts, end)
         if at < last:

@@ -31,6 +31,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from tree_sitter import Node
 
@@ -54,6 +55,9 @@ _LOOSE = re.compile(r" ?([^\w ]) ?")
 _SPACE = re.compile(r"\s+")
 _COMMENT_OPENING = re.compile(r"\s*(?:/\*[*!]*|//[/!]*|\*+/|\*|#+:?|--+|;+|<!--|%+)? ?")
 _COMMENT_CLOSING = re.compile(r"\s*(?:\*+/|-->)$")
+
+
+_place = attrgetter("byte_range")
 
 
 class Draft:
@@ -138,6 +142,11 @@ class Reader:
     _decorations: list[tuple[int, int]] | None = None
 
     def nodes(self, capture: str) -> list[Node]:
+        """Return what was captured in source order, at one start the shorter before the longer."""
+        return sorted(self.captures.get(capture, ()), key=_place)
+
+    def unordered(self, capture: str) -> list[Node]:
+        """Return what was captured in no certain order, not even the same in every run."""
         return self.captures.get(capture, [])
 
     def starts(self, capture: str) -> list[int]:
@@ -184,7 +193,9 @@ class Reader:
     def decorations_before(self, start: int) -> tuple[tuple[str, ...], int]:
         """Return annotations standing directly before `start`, and where the first begins."""
         if self._decorations is None:
-            self._decorations = sorted((n.end_byte, n.start_byte) for n in self.nodes("decoration"))
+            self._decorations = sorted(
+                (n.end_byte, n.start_byte) for n in self.unordered("decoration")
+            )
         found: list[str] = []
         at = bisect_left(self._decorations, (start + 1, 0)) - 1
         while at >= 0:
@@ -199,7 +210,7 @@ class Reader:
     def doc_before(self, start: int) -> str:
         """Return the comment block that ends directly above `start`, markers removed."""
         if self._comments is None:
-            self._comments = sorted((n.end_byte, n.start_byte) for n in self.nodes("comment"))
+            self._comments = sorted((n.end_byte, n.start_byte) for n in self.unordered("comment"))
         data = self.data
         at = bisect_left(self._comments, (start + 1, 0)) - 1
         begin = stop = start

@@ -26,7 +26,7 @@ LITERAL_CHARS = 1_000
 _MEANINGLESS_FOR_LOCALS = frozenset(KIND_CODES[kind] for kind in ("read", "write", "type"))
 _SHORTENED = re.compile(rb"[({\n]")  # marks of an expression that has a shorter form
 
-_Row = tuple[int, int, int, int, int, int, int]  # kind name receiver start scope argc literal
+_COLUMNS = 7  # kind name receiver start scope argc literal
 
 
 class Uses(NamedTuple):
@@ -67,11 +67,11 @@ def _rows(  # noqa: PLR0913 - the one hot loop; its inputs are columns
     strings: _Strings,
     locals_of: dict[int, set[bytes]],
     noise: frozenset[bytes],
-) -> tuple[list[_Row], list[tuple[int, int]]]:
-    """Make one row per use, and list the calls of locals as (scope, start)."""
-    rows: list[_Row] = []
+) -> tuple[list[int], list[tuple[int, int]]]:
+    """Make one row per use, one behind the other, and list the calls of locals as (scope, start)."""
+    rows: list[int] = []
     called_locals: list[tuple[int, int]] = []
-    add = rows.append
+    add = rows.extend
     data, ends, counts, literals = names.data, names.ends, arguments.counts, arguments.literals
     numbers, receiver_numbers = strings.numbers, strings.receivers
     nothing: frozenset[bytes] = frozenset()
@@ -140,18 +140,18 @@ class _Strings:
         return tuple([raw.decode(errors="replace") for raw in self.numbers])
 
 
-def _columns(rows: list[_Row], strings: _Strings, lines: Lines) -> References:
-    kind, name, receiver, start, scope, argc, literal = zip(*rows, strict=True)
-    positions = np.array(start)
-    line = lines.breaks.searchsorted(positions)
+def _columns(rows: list[int], strings: _Strings, lines: Lines) -> References:
+    columns = np.array(rows, np.int64).reshape(-1, _COLUMNS).T
+    kind, name, receiver, start, scope, argc, literal = columns
+    line = lines.breaks.searchsorted(start)
     return References(
         strings=strings.table(),
-        kind=bytes(kind),
-        name=np.array(name, "<u4").tobytes(),
-        receiver=np.array(receiver, "<i4").tobytes(),
+        kind=kind.astype("u1").tobytes(),
+        name=name.astype("<u4").tobytes(),
+        receiver=receiver.astype("<i4").tobytes(),
         line=(line + 1).astype("<u4").tobytes(),
-        column=(positions - lines.starts[line]).astype("<u4").tobytes(),
-        scope=np.array(scope, "<i4").tobytes(),
-        argc=np.array(argc, "<i2").tobytes(),
-        literal=np.array(literal, "<i4").tobytes(),
+        column=(start - lines.starts[line]).astype("<u4").tobytes(),
+        scope=scope.astype("<i4").tobytes(),
+        argc=argc.astype("<i2").tobytes(),
+        literal=literal.astype("<i4").tobytes(),
     )

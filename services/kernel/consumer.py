@@ -11,6 +11,7 @@ it is over.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -18,6 +19,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 from mode import Service
+from nats.errors import Error as NatsError
 
 from contracts import subjects
 from contracts.envelope import Envelope
@@ -32,6 +34,8 @@ E = TypeVar("E")
 log = logs.get(__name__)
 _NS = 1_000_000_000
 _HEARTBEAT_S = 5
+_QUIET_S = 0.05  # nothing came for so long: the server has nothing more to send
+_LEAVE_S = 2.0
 _SUSPECT = 3  # deliveries from which on a message is handled alone and written down
 _OUTAGE_PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 
@@ -365,9 +369,23 @@ class Consumer(Service, Generic[E]):
 
     # -- stopping ---------------------------------------------------------------------------
 
+    async def _leave(self, subscription: Subscription) -> None:
+        """End the pulling with everything here that was sent, so that it can be handed back.
+
+        What is on its way when the subscription goes would come again only after the ack wait.
+        """
+        until = time.monotonic() + _LEAVE_S
+        before = 0
+        with contextlib.suppress(NatsError):
+            while 0 < self._requested != before and time.monotonic() < until:
+                before = self._requested
+                await self._bus.client.flush()
+                await asyncio.sleep(_QUIET_S)
+            await subscription.drain()  # type: ignore[no-untyped-call]
+
     async def on_stop(self) -> None:
         if self._subscription is not None and self._bus.connected:
-            await self._subscription.unsubscribe()
+            await self._leave(self._subscription)
         self._wake.set()
         if self._task is not None:
             await asyncio.wait([self._task], timeout=self._policy.grace_s)

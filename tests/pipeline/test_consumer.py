@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
@@ -189,6 +190,43 @@ async def test_stopping_hands_back_what_was_not_begun(bus: Bus) -> None:
             await asyncio.sleep(0.02)
     assert handled
     assert sum(handled) < 20
+
+
+async def _delivered(url: str, count: int) -> None:
+    """Send commands over another connection and wait until all of them went out to the consumer."""
+    other = Bus(Settings(nats_url=url), "test")
+    await other.start()
+    for number in range(count):
+        await send(other, f"r{number}")
+    async with asyncio.timeout(20):
+        while (await other.api(f"CONSUMER.INFO.CMD.{SPEC.name}", {}))["num_ack_pending"] < count:
+            await asyncio.sleep(0.02)
+    await other.stop()
+
+
+async def test_stopping_hands_back_what_was_still_on_its_way(broker: Broker, bus: Bus) -> None:
+    handled = 0
+
+    async def handle(batch: Sequence[Delivery[AnyCommand]], out: Outbox) -> None:
+        nonlocal handled
+        handled += len(batch)
+
+    consumer = Consumer(bus, SPEC, AnyCommand, handle)
+    await consumer.start()
+    await asyncio.sleep(0)
+    await bus.client.flush()  # the pull is out
+    sender = threading.Thread(target=lambda: asyncio.run(_delivered(broker.url, 20)))
+    sender.start()
+    sender.join()  # this loop stands still meanwhile: all of it waits in the socket
+    await consumer.stop()
+    assert handled < 20
+
+    successor = Consumer(bus, SPEC, AnyCommand, handle)
+    await successor.start()
+    async with asyncio.timeout(SPEC.ack_wait_s / 3):
+        await until(bus, (0, 0))
+    await successor.stop()
+    assert handled == 20
 
 
 async def test_two_processes_share_a_durable_and_none_handles_what_the_other_did(bus: Bus) -> None:

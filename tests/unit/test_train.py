@@ -107,17 +107,18 @@ def test_an_npm_tarball_gives_its_sources_and_licence(tmp_path: Path) -> None:
     assert [m.path for m in members("npm", [path], (".js",))] == ["lib/a.js", "lib/b.js"]
 
 
-def test_a_wheel_gives_its_sources_and_licence(tmp_path: Path) -> None:
+def test_a_wheel_gives_its_python_sources_and_licence(tmp_path: Path) -> None:
     path = tmp_path / "p-1.0-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as wheel:
         wheel.writestr("p/m.py", "x = 1\n")
+        wheel.writestr("p/static/bundle.js", "x = 1\n")
         wheel.writestr(
             "p-1.0.dist-info/METADATA",
             "Name: p\nVersion: 1.0\nClassifier: License :: OSI Approved :: MIT License\n",
         )
 
     assert stated_licence("pypi", [path]) == ("1.0", "MIT License")
-    assert [*members("pypi", [path], (".py",))] == [Member("p/m.py", b"x = 1\n")]
+    assert [*members("pypi", [path], (".js", ".py"))] == [Member("p/m.py", b"x = 1\n")]
 
 
 def test_a_debian_source_leaves_out_files_under_another_licence(tmp_path: Path) -> None:
@@ -195,8 +196,9 @@ def test_a_comment_before_a_declaration_is_its_documentation() -> None:
     assert (name.kind, name.query) == ("name", "DrainHandlers")
 
 
-def test_tests_vendored_and_minified_code_is_left_out() -> None:
+def test_tests_copies_of_others_and_minified_code_are_left_out() -> None:
     skipped = ["tests/a.py", "x/vendor/a.py", "a/test_b.py", "lib/node_modules/m/a.py"]
+    skipped += ["typer/_click/core.py", "pkg/k8s.io/api/a.py", "static/vue.global.js"]
 
     assert mine([Member(path, PYTHON) for path in skipped], 1, 1) == []
     assert mine_file(Member("a.js", b"var a = 1; // " + b"x" * 5_000)) == []
