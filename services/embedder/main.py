@@ -123,6 +123,7 @@ class Embedder(Service):
         self._consumer: Consumer[Job] = Consumer(
             bus, _SPEC, Job, self._embedding.handle, policy=policy
         )
+        self.idle = False  # another space is filled, and nothing is in hand any more
         self._task: asyncio.Task[None] | None = None
         self._other_space: asyncio.Future[str] | None = None
 
@@ -153,6 +154,7 @@ class Embedder(Service):
         log.warning("embedder_idle", other_space=space, own=self._provider.space)
         await self._announcer.say("idle", f"another embedder fills {space}")
         await self._consumer.stop()
+        self.idle = True
 
     async def _agree(self, lost: Callable[[str], None]) -> None:
         """Know the space and have it agreed on, however long the endpoint or the broker take."""

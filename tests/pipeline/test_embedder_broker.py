@@ -299,10 +299,11 @@ async def test_embedders_of_the_old_space_stop_when_a_new_one_is_claimed(
     old, new = Gated("old/2"), Gated("new/2", fill=2)
     await record_all(bus)
 
-    async with embedding(broker, old):
+    async with embedding(broker, old) as leaving:
         await until(lambda: embedded_in(bus, "old/2"))
         async with embedding(broker, new):
             await until(lambda: embedded_in(bus, "new/2"))
+            await until(lambda: leaving.idle)
             calls = old.calls
             await record(bus, "later.py", "text")
             await until(lambda: vectors_of(bus, "later.py"))
