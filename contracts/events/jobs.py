@@ -65,7 +65,7 @@ class ExtractJob(Struct, frozen=True, kw_only=True, tag="extract.run"):
     anchor_ns: int
     pass_id: str
     expected_sequence: int  # INDEX sequence of the record it replaces; 0 for none
-    data: bytes  # whole body; empty when `skipped`
+    data: bytes  # zstd of the whole body; empty when `skipped`
     skipped: str = ""
     skipped_detail: str = ""
 

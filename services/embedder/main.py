@@ -133,7 +133,9 @@ class Embedder(Service):
         self._task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (error := task.exception()) is not None:
+        if self.should_stop or task.cancelled():
+            return
+        if (error := task.exception()) is not None:
             log.error("embedder_crashed", exc_info=error)
             asyncio.get_running_loop().create_task(self.crash(error))
 

@@ -19,7 +19,7 @@ from contracts import subjects
 from contracts.envelope import Envelope, encode, now_ms
 from contracts.events.index import FileRecorded
 from contracts.events.jobs import AnyJob, ExtractJob
-from contracts.extract import EXTRACTOR_VERSION, Packed, pack
+from contracts.extract import EXTRACTOR_VERSION, Packed, decompressed, pack
 from contracts.subjects import DURABLES
 from services.extractor.extract import extract_files
 from services.kernel import logs
@@ -130,7 +130,7 @@ def _read(jobs: Sequence[ExtractJob]) -> list[Cached]:
             found.skipped_detail,
             None if found.extract is None else pack(found.extract),
         )
-        for found in extract_files([(job.path, job.data) for job in jobs])
+        for found in extract_files([(job.path, decompressed(job.data)) for job in jobs])
     ]
 
 

@@ -123,6 +123,8 @@ class Projector(Service):
         if self._folding is not None:
             self._folding.stop()
         if self._task is not None:
+            if self._folding is None:  # still waiting for the streams
+                self._task.cancel()
             await asyncio.wait([self._task], timeout=15)
             self._task.cancel()
 

@@ -77,9 +77,18 @@ class Host:
 
     @contextmanager
     def read(self) -> Iterator[Snapshot]:
-        """A snapshot; before anything was folded, NotFound."""
-        with self.projections.read() as snapshot:
+        """A snapshot. Before anything was folded: Unavailable of a node that starts, else NotFound."""
+        try:
+            reading = self.projections.read()
+            snapshot = reading.__enter__()
+        except NotFound:
+            if self._bus is None:
+                raise
+            raise Unavailable("the node is starting", hint="ask again in a moment") from None
+        try:
             yield snapshot
+        finally:
+            reading.__exit__(None, None, None)
 
     async def command(self, repo_id: str, command: RepoCommand) -> CommandReply:
         """Send a registry command, wait for its fact and for this node to have folded it.
@@ -141,7 +150,7 @@ class Host:
         try:
             with self.read() as snapshot:
                 here = snapshot.positions()
-        except NotFound:
+        except (NotFound, Unavailable):
             return False
         return here.log >= log_sequence and here.index >= index_sequence
 

@@ -33,6 +33,7 @@ from contracts.events import AnyJob
 from contracts.events.index import AnchorMoved, FileRemoved, PassChanged
 from contracts.events.jobs import ExtractJob, PassJob, SeenEntry, WalkBatch, WalkFinished
 from contracts.events.progress import StageProgress
+from contracts.extract import compressed
 from contracts.ids import RepoId, RepoPath
 from contracts.subjects import DURABLES
 from services.kernel import logs
@@ -277,7 +278,7 @@ class Reconciler(Service):
             anchor_ns=outcome.anchor_ns,
             pass_id=pass_id,
             expected_sequence=0 if old is None else old.sequence,
-            data=outcome.data,
+            data=b"" if outcome.skipped else compressed(outcome.data),
             skipped=outcome.skipped,
             skipped_detail=outcome.skipped_detail,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contracts.envelope import now_ms
-from contracts.errors import Fault, NotFound
+from contracts.errors import Fault, NotFound, Unavailable
 from contracts.ids import RepoId
 from contracts.tools.repocontext import (
     AnnState,
@@ -42,7 +42,7 @@ async def health(view: View, request: HealthRequest) -> Health:
     try:
         with view.read() as snapshot:
             repository = _repository(view, snapshot, repo_id)
-    except NotFound:
+    except (NotFound, Unavailable):
         repository = _unknown(repo_id)
     ready = repository.verdict in ("Serving", "KeywordOnly")
     phase = _PHASE[repository.verdict]
