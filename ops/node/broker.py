@@ -78,7 +78,7 @@ class Broker:
             f"  store_dir: {json.dumps(str(self._nats))}\n"
             f"  max_file_store: {_MAX_FILE_STORE}\n"
             f"  max_memory_store: {64 << 20}\n"
-            f"  sync_interval: 1s\n"
+            f"  sync_interval: 10s\n"
             f"}}\n"
             f"authorization {{\n{users}}}\n"
         )

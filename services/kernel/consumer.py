@@ -33,7 +33,7 @@ from services.kernel.publisher import Headers, PubAck
 E = TypeVar("E")
 log = logs.get(__name__)
 _NS = 1_000_000_000
-_HEARTBEAT_S = 5
+_HEARTBEAT_S = 10
 _QUIET_S = 0.05  # nothing came for so long: the server has nothing more to send
 _LEAVE_S = 2.0
 _SUSPECT = 3  # deliveries from which on a message is handled alone and written down

@@ -21,7 +21,7 @@ from services.kernel.bus import Bus, Msg, Subscription
 
 log = logs.get(__name__)
 _NS = 1_000_000_000
-_HEARTBEAT_S = 5
+_HEARTBEAT_S = 10
 _IDLE_NS = 60 * _NS  # the broker forgets the consumer after this silence
 
 
