@@ -145,12 +145,11 @@ def _idle(path: Path, state: Path) -> dict[str, Any]:
     """What a node uses while nothing happens."""
     with Node(path, state) as node:
         node.wait_indexed()
-        time.sleep(45)
-        node.usage.look(with_pss=False)
-        before, started = node.usage.cpu_seconds, time.monotonic()
+        node.usage.close()
+        time.sleep(45)  # the additional extractors leave after a quiet time
+        before, started = _cpu_seconds(node), time.monotonic()
         time.sleep(30)
-        node.usage.look(with_pss=False)
-        used = node.usage.cpu_seconds - before
+        used = _cpu_seconds(node) - before
         rss, pss = _memory(node)
         share = used / (time.monotonic() - started)
         return {
@@ -158,6 +157,12 @@ def _idle(path: Path, state: Path) -> dict[str, Any]:
             "rss_mb": rss >> 20,
             "pss_mb": pss >> 20,
         }
+
+
+def _cpu_seconds(node: Node) -> float:
+    root = psutil.Process(node.process.pid)
+    times = [process.cpu_times() for process in (root, *root.children(recursive=True))]
+    return float(sum(each.user + each.system for each in times))
 
 
 def _memory(node: Node) -> tuple[int, int]:

@@ -11,12 +11,15 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from contracts.errors import Unavailable
 from contracts.subjects import INDEX, LOG
+from services.kernel import memory
 from services.kernel.bus import Bus
 from services.kernel.reader import Entry, StreamReader
 from store.fold import Folded, Folder, Message
 from store.rows import Positions
 
 _BATCH = 768
+_QUIET_S = 15.0  # between two looks when nothing happens
+_IDLE_S = 5.0  # without work after which memory is given back
 _BATCH_BYTES = 12 << 20
 
 
@@ -41,6 +44,7 @@ class FoldLoop:
         self._log.wake = self._index.wake = self._wake
         self._held: list[Entry] = []
         self._stopping = False
+        self._grown = False  # by work since memory was last given back
         self._suspicious = False  # the broker came back: it may hold less than it did
         bus.when_reconnected(self._doubt)
 
@@ -60,8 +64,13 @@ class FoldLoop:
         """Fold for ever, until `stop`."""
         while not self._stopping:
             self._wake.clear()
-            if not await self._step(committed):
-                await self._wait()
+            if await self._step(committed):
+                self._grown = True
+                continue
+            await self._wait(_IDLE_S if self._grown else _QUIET_S)
+            if self._grown and not self._wake.is_set():
+                self._grown = False
+                await asyncio.to_thread(memory.trim)
 
     async def catch_up(self) -> Positions:
         """Fold until the tails that the streams had at the start are reached."""
@@ -86,7 +95,7 @@ class FoldLoop:
         here.log, here.index = max(here.log, goal.log), max(here.index, goal.index)
         return True
 
-    async def _wait(self, seconds: float = 15.0) -> None:
+    async def _wait(self, seconds: float = _QUIET_S) -> None:
         try:
             await asyncio.wait_for(self._wake.wait(), seconds)
         except TimeoutError:

@@ -36,7 +36,7 @@ from contracts.events.progress import StageProgress
 from contracts.extract import compressed
 from contracts.ids import RepoId, RepoPath
 from contracts.subjects import DURABLES
-from services.kernel import logs
+from services.kernel import logs, memory
 from services.kernel.bus import Bus
 from services.kernel.consumer import Consumer, Delivery, Outbox, Policy
 from services.kernel.settings import Settings
@@ -479,6 +479,7 @@ class Reconciler(Service):
         work.seen = None
         if status == "Completed":
             work.ledger.kinds.clear()
+        await asyncio.to_thread(memory.trim)
 
     # -- publishing -------------------------------------------------------------------------
 
