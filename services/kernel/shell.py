@@ -46,6 +46,7 @@ Assemble = Callable[[Settings, Bus], Awaitable[Parts]]
 
 class _NoKafka(BootStrategy):
     enable_kafka = False
+    enable_sensors = False  # its monitor samples every second, for nobody
 
 
 class WorkerApp(faust.App):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 
 from services.query.mcp import build_server
 from services.query.stdio import serve_stdio
@@ -16,4 +17,6 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    # Whoever runs the tests in the background of a script has handed an ignored SIGINT down.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     asyncio.run(main())
