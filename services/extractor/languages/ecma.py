@@ -8,6 +8,7 @@ from tree_sitter import Node
 
 from services.extractor.grammar import Grammar
 from services.extractor.languages import ecma_members as members
+from services.extractor.languages.broken_blocks import declare_lost
 from services.extractor.languages.ecma_bindings import bind_target, read_bindings
 from services.extractor.languages.ecma_imports import (
     commonjs_exports,
@@ -16,7 +17,6 @@ from services.extractor.languages.ecma_imports import (
 )
 from services.extractor.languages.ecma_query import JAVASCRIPT_QUERY, TSX_QUERY, TYPESCRIPT_QUERY
 from services.extractor.languages.ecma_shape import FUNCTION_VALUES, Outer, outer_nodes
-from services.extractor.languages.recovery import recover
 from services.extractor.reader import Draft, Reader
 
 _CLASS_VALUES = frozenset({"class", "class_expression"})
@@ -87,7 +87,7 @@ def declare(reader: Reader) -> None:
     _elements(reader)
     read_imports(reader)
     read_bindings(reader)
-    recover(reader, _HEAD, _HEAD_KINDS)
+    declare_lost(reader, _HEAD, _HEAD_KINDS)
 
 
 def _declarations(reader: Reader, outer: Outer) -> None:

@@ -8,7 +8,7 @@ from tree_sitter import Node
 
 from services.extractor.grammar import Grammar
 from services.extractor.languages import shape
-from services.extractor.languages.recovery import recover
+from services.extractor.languages.broken_blocks import declare_lost
 from services.extractor.reader import Draft, ImportDraft, Reader
 
 QUERY = """
@@ -128,7 +128,7 @@ def declare(reader: Reader) -> None:
             _bind_value(reader, left, right)
     for node in reader.nodes("import"):
         _import(reader, node)
-    recover(reader, _HEAD, _HEAD_KINDS)
+    declare_lost(reader, _HEAD, _HEAD_KINDS)
 
 
 def _begin(reader: Reader, kind: str, node: Node, name: Node, body: Node | None) -> Draft:

@@ -13,9 +13,9 @@ from tree_sitter import Node
 
 from services.extractor.grammar import Grammar
 from services.extractor.languages import php_members as members
+from services.extractor.languages.broken_blocks import declare_lost
 from services.extractor.languages.nodes import first, parts
 from services.extractor.languages.php_query import QUERY
-from services.extractor.languages.recovery import recover
 from services.extractor.reader import EXPRESSION_CHARS, BindingDraft, ImportDraft, Reader
 
 _NOISE = (
@@ -59,7 +59,7 @@ def declare(reader: Reader) -> None:
     for capture, read in _READERS:
         for node in reader.nodes(capture):
             read(reader, node)
-    for draft in recover(reader, _HEAD, _HEAD_KINDS):
+    for draft in declare_lost(reader, _HEAD, _HEAD_KINDS):
         draft.visibility = "public"
 
 
