@@ -17,6 +17,7 @@ from contracts.ids import RepoId
 SCHEMA_VERSION = 1  # 1: first
 
 E = TypeVar("E")
+F = TypeVar("F")
 _encoder = msgspec.msgpack.Encoder()
 
 
@@ -41,6 +42,20 @@ def now_ms() -> int:
 
 def new_id() -> str:
     return uuid.uuid4().hex
+
+
+def following(cause: Envelope[F], producer: str, event: E) -> Envelope[E]:
+    """The envelope of what one message led one worker to; its id is made from its cause."""
+    return Envelope(
+        id=f"{cause.id}/{producer}",
+        repo=cause.repo,
+        generation=cause.generation,
+        at_ms=now_ms(),
+        producer=producer,
+        cause=cause.id,
+        correlation=cause.correlation,
+        event=event,
+    )
 
 
 def encode(envelope: Envelope[E]) -> bytes:

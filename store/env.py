@@ -61,7 +61,6 @@ class _Handle:
             # give them back.
             metasync=False,
             sync=sync,
-            map_async=True,
         )
         self.writable = writable
         self.users = 0

@@ -90,6 +90,15 @@ class FileRow(Struct, array_like=True):
     ingested_ms: int
     extractor_version: str  # "" without an extract
 
+    def holds_by_stat(self, size_bytes: int, mtime_ns: int) -> bool:
+        """Whether a file's size and time prove that the recorded digest still holds, unread.
+
+        The recorded time must be older than the anchor: a file written within the same clock tick
+        as it was read could have changed unseen.
+        """
+        same = self.size_bytes == size_bytes and self.mtime_ns == mtime_ns
+        return same and mtime_ns < self.anchor_ns
+
 
 class VectorRow(Struct, array_like=True):
     """Vectors of one file's chunks."""

@@ -11,7 +11,7 @@ from ops.commands import up
 from ops.node import lock
 from ops.node.broker import Broker
 from ops.node.companion import Companion
-from ops.node.options import add_broker, add_state
+from ops.node.options import add_broker, add_offer, add_state
 from ops.node.state import State
 from services.kernel import logs
 from services.kernel.settings import Settings
@@ -23,18 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_state(parser)
     add_broker(parser)
-    parser.add_argument("--profile", metavar="NAME", help="tools to offer (default: full)")
-    parser.add_argument("--no-watch", action="store_true", help="do not follow file events")
-    parser.add_argument(
-        "--read-only", action="store_true", help="offer no tool that changes anything"
-    )
-    parser.add_argument(
-        "--workspace-root",
-        metavar="DIR",
-        action="append",
-        default=[],
-        help="repositories below DIR may be added at run time",
-    )
+    add_offer(parser)
     parser.add_argument(
         "--verbose", action="store_true", help="log what happens, on standard error"
     )

@@ -12,7 +12,7 @@ import msgspec
 
 from contracts.errors import InvalidArgument, Unavailable
 from ops.node import broker, lock, screen
-from ops.node.options import add_broker, add_state, base_settings, named_state
+from ops.node.options import add_broker, add_offer, add_state, base_settings, named_state
 from ops.node.state import State, default, resolve_roots
 from ops.node.supervisor import Node, Plan
 from services.kernel import logs
@@ -31,18 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--host", help="address to listen on (default: 127.0.0.1)")
     add_broker(parser)
-    parser.add_argument("--profile", metavar="NAME", help="tools to offer (default: full)")
-    parser.add_argument("--no-watch", action="store_true", help="do not follow file events")
-    parser.add_argument(
-        "--read-only", action="store_true", help="offer no tool that changes anything"
-    )
-    parser.add_argument(
-        "--workspace-root",
-        metavar="DIR",
-        action="append",
-        default=[],
-        help="repositories below DIR may be added at run time",
-    )
+    add_offer(parser)
     parser.add_argument("--verbose", action="store_true", help="log what happens")
     parser.add_argument("--no-http", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--bound-to-input", action="store_true", help=argparse.SUPPRESS)

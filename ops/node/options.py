@@ -35,6 +35,22 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_offer(parser: argparse.ArgumentParser) -> None:
+    """Arguments that say what a node offers and follows."""
+    parser.add_argument("--profile", metavar="NAME", help="tools to offer (default: full)")
+    parser.add_argument("--no-watch", action="store_true", help="do not follow file events")
+    parser.add_argument(
+        "--read-only", action="store_true", help="offer no tool that changes anything"
+    )
+    parser.add_argument(
+        "--workspace-root",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="repositories below DIR may be added at run time",
+    )
+
+
 def add_broker(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
     parser.add_argument(
         "--nats",

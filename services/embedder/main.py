@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from mode import Service
 
 from contracts import subjects
-from contracts.envelope import Envelope, encode, now_ms
+from contracts.envelope import Envelope, encode, following, now_ms
 from contracts.errors import Fault, Superseded
 from contracts.events.index import FileRecorded, FileRemoved, VectorsStored
 from contracts.events.progress import WorkerState
@@ -88,16 +88,7 @@ class Embedding:
             dimension=self._provider.dimension,
             vectors=rows.tobytes(),
         )
-        envelope = Envelope(
-            id=f"{record.id}/embedder",
-            repo=record.repo,
-            generation=record.generation,
-            at_ms=now_ms(),
-            producer="embedder",
-            cause=record.id,
-            correlation=record.correlation,
-            event=event,
-        )
+        envelope = following(record, "embedder", event)
         out.append_beside(
             subjects.file_vectors(record.repo, record.event.path),
             encode(envelope),

@@ -16,7 +16,7 @@ import msgspec
 import xxhash
 
 from contracts import subjects
-from contracts.envelope import Envelope, encode, now_ms
+from contracts.envelope import encode, following
 from contracts.events.index import FileRecorded
 from contracts.events.jobs import AnyJob, ExtractJob
 from contracts.extract import EXTRACTOR_VERSION, Packed, decompressed, pack
@@ -91,16 +91,7 @@ class Extractor:
         job = envelope.event
         if not isinstance(job, ExtractJob):
             return
-        wrapped = Envelope(
-            id=f"{envelope.id}/extractor",
-            repo=envelope.repo,
-            generation=envelope.generation,
-            at_ms=now_ms(),
-            producer="extractor",
-            cause=envelope.id,
-            correlation=envelope.correlation,
-            event=record,
-        )
+        wrapped = following(envelope, "extractor", record)
         out.append_newer(
             subjects.file_record(envelope.repo, job.path),
             encode(wrapped),

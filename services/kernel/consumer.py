@@ -157,12 +157,6 @@ class Consumer(Service, Generic[E]):
         self._inbox = ""
         self._subscription: Subscription | None = None
         self._task: asyncio.Task[None] | None = None
-        self.handled = 0
-
-    @property
-    def idle(self) -> bool:
-        """Nothing buffered and nothing in hand."""
-        return not self._buffer and not self._in_hand
 
     async def on_start(self) -> None:
         if self._journal is not None:
@@ -307,7 +301,6 @@ class Consumer(Service, Generic[E]):
         except Exception as error:  # noqa: BLE001 - the kernel's loop: retried, then parked
             out.discard()
             return error
-        self.handled += len(batch)
         for delivery in batch:
             await self._bus.publish(delivery.message.reply, b"+ACK")
         return None

@@ -52,7 +52,6 @@ class StreamReader:
         self._filters = list(filters)
         self._buffer: list[Entry] = []
         self._bytes = 0
-        self._arrived_to = position
         self._consumer_sequence = 0
         self._requested = 0
         self._heard = 0.0
@@ -112,7 +111,6 @@ class StreamReader:
             self._subscription = None
         self._buffer.clear()
         self._bytes = 0
-        self._arrived_to = self.position
         self._consumer_sequence = 0
         self._requested = 0
         self._name = f"r{uuid.uuid4().hex[:12]}"
@@ -169,7 +167,6 @@ class StreamReader:
             self._lost()
             return
         self._consumer_sequence = consumer_sequence
-        self._arrived_to = sequence
         self._buffer.append(Entry(sequence, message.subject, message.data))
         self._bytes += len(message.data)
         self.wake.set()

@@ -6,12 +6,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from contracts.events.jobs import SeenEntry
 from contracts.ids import RepoPath
 from services.source.reading import TreeReader
 from services.source.walk import walk
 from store.read.live import Projections
-from store.rows import FileRow, RepoRow
+from store.rows import RepoRow
 
 
 class Drift(Struct):
@@ -47,7 +46,7 @@ def drift(projections: Projections, row: RepoRow, scope: str, max_file_bytes: in
                 if not _is_within(entry.path, scope):
                     continue
                 old = recorded.get(entry.path)
-                if old is not None and _same_by_stat(entry, old):
+                if old is not None and old.holds_by_stat(entry.size_bytes, entry.mtime_ns):
                     seen.add(entry.path)
                     continue
                 found = reader.read(entry)
@@ -67,8 +66,3 @@ def drift(projections: Projections, row: RepoRow, scope: str, max_file_bytes: in
 
 def _is_within(path: str, scope: str) -> bool:
     return not scope or path == scope or path.startswith(f"{scope}/")
-
-
-def _same_by_stat(entry: SeenEntry, row: FileRow) -> bool:
-    same = entry.size_bytes == row.size_bytes and entry.mtime_ns == row.mtime_ns
-    return same and entry.mtime_ns < row.anchor_ns

@@ -11,7 +11,6 @@ import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import msgspec
 
@@ -162,9 +161,6 @@ class Host:
         except Fault as fault:
             return False, fault.message
         return True, "serving"
-
-    async def api(self, subject: str, body: dict[str, Any]) -> dict[str, Any]:
-        return await self.bus.api(subject, body)
 
 
 class View:

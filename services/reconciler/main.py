@@ -28,7 +28,7 @@ from nats.aio.msg import Msg
 
 from contracts import subjects
 from contracts.envelope import Envelope, encode, new_id, now_ms
-from contracts.errors import Fault, NotFound
+from contracts.errors import Fault, NotFound, Unavailable
 from contracts.events import AnyJob
 from contracts.events.index import AnchorMoved, FileRemoved, PassChanged
 from contracts.events.jobs import ExtractJob, PassJob, SeenEntry, WalkBatch, WalkFinished
@@ -127,7 +127,7 @@ class Reconciler(Service):
         with self._projections.read() as snapshot:
             row = snapshot.repo(envelope.repo)
         if row is None or row.index_generation < envelope.generation:
-            raise NotYetFolded(envelope.repo)
+            raise Unavailable("the projection lags behind the registry", repo=envelope.repo)
         if row.index_generation > envelope.generation or row.state != "registered":
             self._work.pop(envelope.repo, None)
             return None
@@ -545,16 +545,6 @@ class Reconciler(Service):
         for _, reader in self._readers.values():
             reader.close()
         self._projections.close()
-
-
-class NotYetFolded(Fault):
-    """The projection has not heard of the repository yet; the message comes again."""
-
-    code = "UNAVAILABLE"
-    retryable = True
-
-    def __init__(self, repo: str) -> None:
-        super().__init__("the projection lags behind the registry", repo=repo)
 
 
 async def assemble(settings: Settings, bus: Bus) -> Parts:

@@ -22,19 +22,13 @@ class Issued(Struct):
 def unchanged_by_stat(
     entry: SeenEntry, row: FileRow | None, issued: Issued | None, *, uncertain: bool
 ) -> bool:
-    """Whether size and time prove that the recorded digest still holds, without reading.
-
-    The recorded time must be older than the anchor: a file written within the same clock tick as
-    it was read could have changed unseen.
-    """
+    """Whether the record settles a seen file without reading it."""
     return (
         row is not None
         and issued is None
         and not uncertain
         and row.extractor_version in ("", EXTRACTOR_VERSION)
-        and row.size_bytes == entry.size_bytes
-        and row.mtime_ns == entry.mtime_ns
-        and entry.mtime_ns < row.anchor_ns
+        and row.holds_by_stat(entry.size_bytes, entry.mtime_ns)
     )
 
 

@@ -21,7 +21,6 @@ from store.segments import SegmentFile, SegmentView, build_segment, merge_segmen
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_row = msgspec.msgpack.Decoder(FileRow).decode
-_NO_ROW: FileRow | None = None
 _CHANGES_KEPT = 400_000
 
 
@@ -104,11 +103,7 @@ class _RepoBatch:
             if old is None or sequence > old.sequence:
                 if old is not None:
                     self._drop(old, sequence)
-                row = (
-                    self._add(sequence, event, at_ms)
-                    if isinstance(event, FileRecorded)
-                    else _NO_ROW
-                )
+                row = self._add(sequence, event, at_ms) if isinstance(event, FileRecorded) else None
                 self._tally.folded += 1
         if row is not None:
             self._follow(row, pending)

@@ -14,7 +14,6 @@ from pathlib import Path
 import psutil
 
 from contracts.errors import Fault
-from ops.bench.client import ToolClient
 from ops.bench.node import Node
 from ops.node.workers import command
 from store.digest import digest_line
@@ -107,7 +106,3 @@ def cli(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         line, env={**os.environ, **environ}, capture_output=True, text=True, timeout=60
     )
-
-
-def client_of(node: Node) -> ToolClient:
-    return ToolClient.of_state(node.url, node.state)
