@@ -67,6 +67,11 @@ class StreamReader:
         self._broken = True
         self.wake.set()
 
+    def rewind(self, position: int) -> None:
+        """Go on behind `position` instead: what was handed out since was not used."""
+        self.position = position
+        self._lost()
+
     async def tail(self) -> int:
         """Sequence of the newest message of the stream."""
         info = await self._bus.api(f"STREAM.INFO.{self._stream}", {})

@@ -11,13 +11,15 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from contracts.errors import Unavailable
 from contracts.subjects import INDEX, LOG
-from services.kernel import memory
+from services.kernel import logs, memory
 from services.kernel.bus import Bus
 from services.kernel.reader import Entry, StreamReader
 from store.fold import Folded, Folder, Message
 from store.rows import Positions
 
+log = logs.get(__name__)
 _BATCH = 768
+_OUTAGE_S = 0.5  # between two attempts while the broker does not answer
 _QUIET_S = 15.0  # between two looks when nothing happens
 _IDLE_S = 5.0  # without work after which memory is given back
 _BATCH_BYTES = 12 << 20
@@ -45,7 +47,7 @@ class FoldLoop:
         self._held: list[Entry] = []
         self._stopping = False
         self._grown = False  # by work since memory was last given back
-        self._suspicious = False  # the broker came back: it may hold less than it did
+        self._suspicious = True  # at the start and after an outage: the broker may hold less
         bus.when_reconnected(self._doubt)
 
     def _doubt(self) -> None:
@@ -61,10 +63,15 @@ class FoldLoop:
         return Positions(await self._log.tail(), await self._index.tail())
 
     async def run(self, committed: Committed) -> None:
-        """Fold for ever, until `stop`."""
+        """Fold for ever, until `stop`; a broker without an answer is asked again."""
         while not self._stopping:
             self._wake.clear()
-            if await self._step(committed):
+            try:
+                worked = await self._step(committed)
+            except Unavailable as error:
+                await self._outage(error)
+                continue
+            if worked:
                 self._grown = True
                 continue
             await self._wait(_IDLE_S if self._grown else _QUIET_S)
@@ -77,7 +84,12 @@ class FoldLoop:
         goal = await self.tails()
         while not self._reached(goal):
             self._wake.clear()
-            if not await self._step(_quietly) and not self._reached(goal):
+            try:
+                worked = await self._step(_quietly)
+            except Unavailable as error:
+                await self._outage(error)
+                continue
+            if not worked and not self._reached(goal):
                 await self._wait(1.0)
                 if await self._drained(goal):
                     break
@@ -95,6 +107,15 @@ class FoldLoop:
         here.log, here.index = max(here.log, goal.log), max(here.index, goal.index)
         return True
 
+    async def _outage(self, error: Unavailable) -> None:
+        """Read again from what is committed: what was taken meanwhile is not folded."""
+        log.warning("fold_interrupted", error=error.message)
+        position = self.folder.positions
+        self._held = []
+        self._log.rewind(position.log)
+        self._index.rewind(position.index)
+        await asyncio.sleep(_OUTAGE_S)
+
     async def _wait(self, seconds: float = _QUIET_S) -> None:
         try:
             await asyncio.wait_for(self._wake.wait(), seconds)
@@ -104,9 +125,9 @@ class FoldLoop:
     async def _step(self, committed: Committed) -> bool:
         """Fold what is buffered; False when there was nothing to do."""
         if self._suspicious:
-            self._suspicious = False
             if not await self.check():
                 raise StreamsRewound
+            self._suspicious = False
         log_ready = await self._log.ready()
         index_ready = await self._index.ready()
         if not (log_ready or index_ready or self._held):

@@ -71,9 +71,6 @@ class Projector(Service):
             self._env = env
             self._folding = FoldLoop(self._bus, Folder(env))
             try:
-                if not await self._folding.check():
-                    log.warning("streams_are_older_than_projection", action="rebuild")
-                    self._replay.set()
                 if not self._replay.is_set():
                     await self._announce(Folded(self._folding.folder.positions, 0, (), 0, 0))
                     await self._folding.run(self._announce)
