@@ -11,7 +11,7 @@ extractor cannot write facts, and nobody but the memory worker can write LOG.
     ann         INDEX in order, notices        ann records, progress
     memory      CMD durable, LOG in order      log.>, work.pass, pass records, replies; purges INDEX, WORK
     projector   LOG and INDEX in order         folded notices, replies
-    query       notices, progress              commands, replay requests
+    query       notices, progress              commands, sessions, replay requests
     ops         everything                     provisioning, commands, dead letters put back; never log.>
 
 Everybody may park on its own dead subject and listen on its own inbox alone.
@@ -127,8 +127,8 @@ USERS = (
     _worker("extractor", "index.*.file.>", _PROGRESS, *_newest(INDEX)),
     _worker(
         "embedder",
-        "index.*.vec.>", embedding_space(), _PROGRESS, *_newest(INDEX),
-        f"{_API}.CONSUMER.RESET.{INDEX}.embedder",
+        "index.*.vec.>", "index.*.note.>", embedding_space(), _PROGRESS, *_newest(INDEX),
+        f"{_API}.CONSUMER.RESET.{INDEX}.embedder", f"{_API}.CONSUMER.RESET.{LOG}.note_embedder",
         subscribe=(embedding_space(),),
     ),
     _worker(
@@ -151,7 +151,7 @@ USERS = (
     ),
     _worker(
         "query",
-        "cmd.>", "node.*.replay", *_newest(LOG, INDEX),
+        "cmd.>", "index.*.session.>", "node.*.replay", *_newest(LOG, INDEX),
         *(f"{_API}.STREAM.INFO.{stream.name}" for stream in STREAMS),
         *(f"{_API}.CONSUMER.INFO.{spec.stream}.{spec.name}" for spec in DURABLES),
         subscribe=("node.*.folded", _PROGRESS),

@@ -1,16 +1,21 @@
 """Which streams, subjects and durables exist, and who may use them?
 
     LOG       log.<repo>.repo                registry facts; kept for ever
+              log.<repo>.mem.<topic>.<id>    NoteRecorded; kept for ever
+              log.=~.numbers                 NumbersTaken
     INDEX     index.<repo>.file.<path>       FileRecorded / FileRemoved
               index.<repo>.anchor.<path>     AnchorMoved
               index.<repo>.vec.<path>        VectorsStored
               index.<repo>.pass              PassChanged
+              index.<repo>.note.<topic>.<id> NoteVectorsStored
+              index.<repo>.session.<id>      SessionDelivered
               index.<repo>.ann.<n>           AnnPart (n = part), index.<repo>.ann.head AnnPublished
               index.=~.space                 SpaceAgreed; "=~" stands for no repository
     WORK      work.pass.<repo>               PassJob            -> walker
               work.seen.<repo>.<walk>.<n>    WalkBatch, WalkFinished -> reconciler
               work.extract.<repo>.<path>     ExtractJob         -> extractors (shared durable)
     CMD       cmd.repo.<repo>                AddRepo RemoveRepo ResetIndex -> memory worker
+              cmd.mem.<repo>                 RememberNote ClaimNote ... (events/memory.py) -> memory worker
     PROGRESS  progress.<repo>.<stage>
     DEAD      dead.<durable>.<subject>       original bytes, cause in headers
     (core)    node.<node>.folded             projector: positions after each commit; not stored
@@ -52,6 +57,22 @@ def token(text: str) -> str:
 
 def repo_log(repo: str) -> str:
     return f"log.{token(repo)}.repo"
+
+
+def note_log(repo: str, topic: str, item: str) -> str:
+    return f"log.{token(repo)}.mem.{token(topic)}.{token(item)}"
+
+
+def memory_numbers() -> str:
+    return f"log.{token('')}.numbers"
+
+
+def note_vectors(repo: str, topic: str, item: str) -> str:
+    return f"index.{token(repo)}.note.{token(topic)}.{token(item)}"
+
+
+def session(repo: str, session_id: str) -> str:
+    return f"index.{token(repo)}.session.{token(session_id)}"
 
 
 def file_record(repo: str, path: str) -> str:
@@ -100,6 +121,10 @@ def extract_job(repo: str, path: str) -> str:
 
 def repo_command(repo: str) -> str:
     return f"cmd.repo.{token(repo)}"
+
+
+def note_command(repo: str) -> str:
+    return f"cmd.mem.{token(repo)}"
 
 
 def progress(repo: str, stage: str) -> str:
@@ -177,4 +202,6 @@ DURABLES = (
     DurableSpec(
         name="memory", worker="memory", stream=CMD, subject="cmd.repo.>", max_ack_pending=64
     ),
+    DurableSpec(name="notes", worker="memory", stream=CMD, subject="cmd.mem.>"),
+    DurableSpec(name="note_embedder", worker="embedder", stream=LOG, subject="log.*.mem.>"),
 )

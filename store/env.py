@@ -33,6 +33,10 @@ TABLES = (
     "segments",  # repo key + segment number -> lexical segment (store/segments.py)
     "segment_dead",  # repo key + segment number -> u4[] ordinals of dead files
     "changes",  # repo key + INDEX sequence + n -> change for readers' incremental views
+    "notes",  # repo key + note key -> NoteRow, deleted ones included
+    "note_order",  # repo key + LOG sequence -> note key, newest fact of each note
+    "note_vectors",  # repo key + note key -> NoteVectorRow
+    "sessions",  # repo key + session key -> SessionRow
     "ann_parts",  # repo key + generation + part -> bytes
     "ann_heads",  # repo key -> AnnHead
 )

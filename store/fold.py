@@ -16,21 +16,25 @@ import msgspec
 from msgspec import Struct
 
 from contracts.envelope import Envelope
-from contracts.events import AnyIndexEvent, AnyLogEvent
+from contracts.events import AnyIndexEvent, AnyLogEvent, NoteRecorded, NumbersTaken
 from contracts.events.index import (
     AnchorMoved,
     AnnPart,
     AnnPublished,
     FileRecorded,
     FileRemoved,
+    NoteVectorsStored,
     PassChanged,
+    SessionDelivered,
     VectorsStored,
 )
 from store.env import CorruptEnvironment, Env, MapFull, WriteTxn
 from store.projectors.ann import Generations
 from store.projectors.files import LiveFiles
+from store.projectors.notes import put_note, put_note_vectors
 from store.projectors.passes import put_pass
 from store.projectors.repos import Repos
+from store.projectors.sessions import put_session
 from store.rows import FORMAT_VERSION, Positions
 
 _META_FORMAT = b"format"
@@ -97,7 +101,7 @@ class Folder:
             if message.sequence <= position.log:
                 continue
             try:
-                repos.apply(_decode_log(message.data))
+                _take_fact(txn, repos, _decode_log(message.data), message.sequence)
             except msgspec.MsgspecError:
                 self._undecodable += 1
             position.log = message.sequence
@@ -112,6 +116,13 @@ class Folder:
             except msgspec.MsgspecError:
                 self._undecodable += 1
                 position.index = message.sequence
+                continue
+            if isinstance(envelope.event, NoteVectorsStored):
+                if envelope.event.log_sequence > position.log and not log_complete:
+                    applied -= 1
+                    break
+                position.index = message.sequence
+                put_note_vectors(txn, envelope.repo, envelope.event)
                 continue
             known = repos.generation(envelope.repo)
             if envelope.generation > known and not log_complete:
@@ -150,6 +161,19 @@ class Folder:
                 generations.part(repo, event)
             case AnnPublished():
                 generations.published(repo, event)
+            case SessionDelivered():
+                put_session(txn, repo, event)
+
+
+def _take_fact(txn: WriteTxn, repos: Repos, envelope: Envelope[AnyLogEvent], sequence: int) -> None:
+    event = envelope.event
+    match event:
+        case NoteRecorded():
+            put_note(txn, repos, envelope, event, sequence)
+        case NumbersTaken():  # only the memory worker asks, and it asks the stream
+            pass
+        case _:
+            repos.apply(event, envelope.at_ms)
 
 
 def read_positions(env: Env) -> Positions:

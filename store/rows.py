@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from contracts.events.index import Possession
 from contracts.events.log import WalkFilters
 from contracts.ids import RepoId, RepoPath
+from contracts.notes import Note
 
-FORMAT_VERSION = 1  # 1: first
+FORMAT_VERSION = 2  # 1: first; 2: notes and sessions
 
 
 class Counters(Struct, array_like=True):
@@ -126,6 +128,34 @@ class PassRow(Struct, kw_only=True):
     completed_ms: int
     error: str
     notice: str
+
+
+class NoteRow(Struct, array_like=True):
+    """One note as its newest fact tells it."""
+
+    sequence: int  # LOG sequence of that fact
+    generation: int  # memory generation it was written in
+    at_ms: int  # when it was stored, by the deciding worker's clock
+    note: Note
+    text_digest: str = ""  # of what is embedded; "" when there is nothing to embed
+
+
+class NoteVectorRow(Struct, array_like=True):
+    """Vectors of one note's passages; they count while the digest is the note's."""
+
+    text_digest: str
+    space: str
+    dimension: int
+    vectors: bytes
+
+
+class SessionRow(Struct, array_like=True):
+    """What a session has been given."""
+
+    session: str
+    receipts: tuple[str, ...]
+    possessions: tuple[Possession, ...]
+    expires_ms: int
 
 
 class AnnHead(Struct, kw_only=True):

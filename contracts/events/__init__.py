@@ -19,18 +19,28 @@ from contracts.events.index import (
     AnyIndexEvent,
     FileRecorded,
     FileRemoved,
+    NoteVectorsStored,
     PassChanged,
+    SessionDelivered,
     SpaceAgreed,
     VectorsStored,
 )
 from contracts.events.jobs import AnyJob, ExtractJob, PassJob, SeenEntry, WalkBatch, WalkFinished
-from contracts.events.log import AnyLogEvent, IndexReset, RepoRegistered, RepoRemoved, WalkFilters
+from contracts.events.log import (
+    AnyLogEvent,
+    AnyRepoFact,
+    IndexReset,
+    RepoRegistered,
+    RepoRemoved,
+    WalkFilters,
+)
+from contracts.events.memory import AnyNoteCommand, NoteRecorded, NumbersTaken
 from contracts.events.progress import AnyProgress, StageProgress, WorkerState
 
 __all__ = [
     "AddRepo", "AnchorMoved", "AnnPart", "AnnPublished", "AnyCommand", "AnyIndexEvent", "AnyJob",
-    "AnyLogEvent", "AnyProgress", "ExtractJob", "FileRecorded", "FileRemoved", "IndexReset",
+    "AnyLogEvent", "AnyNoteCommand", "AnyProgress", "AnyRepoFact", "ExtractJob", "FileRecorded", "FileRemoved", "IndexReset", "NoteRecorded", "NoteVectorsStored", "NumbersTaken",
     "PassChanged", "PassJob", "RemoveRepo", "ReplayProjections", "RepoRegistered", "RepoRemoved",
-    "ResetIndex", "SeenEntry", "SpaceAgreed", "StageProgress", "VectorsStored", "WalkBatch", "WalkFilters",
+    "ResetIndex", "SeenEntry", "SessionDelivered", "SpaceAgreed", "StageProgress", "VectorsStored", "WalkBatch", "WalkFilters",
     "WalkFinished", "WorkerState",
 ]  # fmt: skip

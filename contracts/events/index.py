@@ -113,6 +113,37 @@ class PassChanged(Struct, frozen=True, kw_only=True, tag="pass.changed"):
     notice: str = ""  # e.g. the watch limit ran out and periodic walks serve instead
 
 
+class NoteVectorsStored(Struct, frozen=True, kw_only=True, tag="note.vectors"):
+    """Vectors of one note's passages. They hold while the note's text has this digest.
+
+    Of the memory, so of no index generation; held back until LOG is folded up to `log_sequence`.
+    """
+
+    topic: str
+    id: str
+    log_sequence: int  # LOG sequence of the fact they were made from
+    text_digest: str  # contracts/note_text.py; what was embedded
+    space: str
+    dimension: int
+    vectors: bytes  # i1[passages, dimension]: unit vectors scaled by 127
+
+
+class Possession(Struct, frozen=True, array_like=True):
+    """A file version whose whole body a session has been given."""
+
+    path: RepoPath
+    content_hash: str
+
+
+class SessionDelivered(Struct, frozen=True, kw_only=True, tag="session.delivered"):
+    """What one caller's session has been given so far, all of it; newest wins."""
+
+    session: str
+    receipts: tuple[str, ...]
+    possessions: tuple[Possession, ...]
+    expires_ms: int
+
+
 AnyIndexEvent = (
     FileRecorded
     | FileRemoved
@@ -122,4 +153,6 @@ AnyIndexEvent = (
     | AnnPart
     | AnnPublished
     | PassChanged
+    | NoteVectorsStored
+    | SessionDelivered
 )

@@ -1,9 +1,10 @@
-"""Facts that nothing can recompute: what is registered, reset and removed."""
+"""Facts that nothing can recompute: what is registered, reset and removed, and every note."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
+from contracts.events.memory import NoteRecorded, NumbersTaken
 from contracts.ids import RepoId
 
 
@@ -45,4 +46,5 @@ class RepoRemoved(Struct, frozen=True, kw_only=True, tag="repo.removed"):
     memory_generation: int
 
 
-AnyLogEvent = RepoRegistered | IndexReset | RepoRemoved
+AnyRepoFact = RepoRegistered | IndexReset | RepoRemoved
+AnyLogEvent = AnyRepoFact | NoteRecorded | NumbersTaken

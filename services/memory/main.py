@@ -18,7 +18,7 @@ import msgspec
 from contracts import subjects
 from contracts.envelope import Envelope, encode, new_id, now_ms
 from contracts.errors import Conflict, Fault
-from contracts.events import AnyLogEvent, PassChanged, PassJob
+from contracts.events import AnyRepoFact, PassChanged, PassJob
 from contracts.events.commands import (
     AddRepo,
     AnyCommand,
@@ -37,7 +37,7 @@ from services.memory.registry import Registered, apply, decide
 
 log = logs.get(__name__)
 _encode = msgspec.msgpack.Encoder().encode
-_decode_log = msgspec.msgpack.Decoder(Envelope[AnyLogEvent]).decode
+_decode_log = msgspec.msgpack.Decoder(Envelope[AnyRepoFact]).decode
 _decode_pass = msgspec.msgpack.Decoder(Envelope[PassChanged]).decode
 _SPEC = next(spec for spec in DURABLES if spec.name == "memory")
 _TRIES = 20
@@ -95,7 +95,7 @@ class Registry:
         state = apply(state, _decode_log(data).event, sequence)
         return state, headers.get(MESSAGE_ID, "")
 
-    async def _append(self, cause: Envelope[AnyCommand], event: AnyLogEvent, expected: int) -> int:
+    async def _append(self, cause: Envelope[AnyCommand], event: AnyRepoFact, expected: int) -> int:
         envelope = Envelope(
             id=cause.id,
             repo=event.repo_id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from contracts.events.commands import AddRepo, RemoveRepo, ResetIndex
-from contracts.events.log import AnyLogEvent, IndexReset, RepoRegistered, RepoRemoved, WalkFilters
+from contracts.events.log import AnyRepoFact, IndexReset, RepoRegistered, RepoRemoved, WalkFilters
 from contracts.ids import RepoId
 
 
@@ -21,7 +21,7 @@ class Registered(Struct, kw_only=True):
     sequence: int = 0  # LOG sequence of the last fact; 0 for none
 
 
-def apply(state: Registered, event: AnyLogEvent, sequence: int) -> Registered:
+def apply(state: Registered, event: AnyRepoFact, sequence: int) -> Registered:
     """Fold one fact; idempotent by sequence."""
     if sequence <= state.sequence:
         return state
@@ -48,7 +48,7 @@ def apply(state: Registered, event: AnyLogEvent, sequence: int) -> Registered:
     return state
 
 
-def decide(state: Registered, command: AddRepo | RemoveRepo | ResetIndex) -> AnyLogEvent | None:
+def decide(state: Registered, command: AddRepo | RemoveRepo | ResetIndex) -> AnyRepoFact | None:
     """The fact that the command brings about; None when everything is already as it asks."""
     match command:
         case AddRepo():
@@ -89,5 +89,5 @@ def _add(state: Registered, command: AddRepo) -> RepoRegistered | None:
         filters=command.filters,
         display_name=command.repo_id,
         index_generation=state.index_generation + renewed,
-        memory_generation=max(state.memory_generation, 1),
+        memory_generation=state.memory_generation,
     )

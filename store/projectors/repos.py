@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from contracts.envelope import Envelope
-from contracts.events import AnyLogEvent
+from contracts.events import AnyRepoFact
 from contracts.events.log import IndexReset, RepoRegistered, RepoRemoved
 from store import keys
 from store.env import WriteTxn
@@ -15,8 +14,9 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(RepoRow).decode
 _INDEX_TABLES = (
     "passes", "files", "paths", "bodies", "texts", "vectors", "symbols", "segments",
-    "segment_dead", "changes", "ann_parts", "ann_heads",
+    "segment_dead", "changes", "ann_parts", "ann_heads", "sessions",
 )  # fmt: skip
+_MEMORY_TABLES = ("notes", "note_order", "note_vectors")
 
 
 class Repos:
@@ -47,21 +47,22 @@ class Repos:
         row = self.get(repo)
         return 0 if row is None else row.index_generation
 
-    def apply(self, envelope: Envelope[AnyLogEvent]) -> None:
-        event = envelope.event
+    def apply(self, event: AnyRepoFact, at_ms: int) -> None:
         known = self.get(event.repo_id)
         if known is not None and event.index_generation < known.index_generation:
             return
         self.touched.add(event.repo_id)
         match event:
             case RepoRegistered():
-                self._register(event, known, envelope.at_ms)
+                self._register(event, known, at_ms)
             case IndexReset():
                 if known is not None and event.index_generation > known.index_generation:
                     self._drop_index(known, event.index_generation, "reset")
             case RepoRemoved():
                 if known is not None and event.index_generation > known.index_generation:
                     self._drop_index(known, event.index_generation, "removed")
+                    for table in _MEMORY_TABLES:
+                        self._txn.sweep(table, keys.repo(event.repo_id))
                     known.memory_generation = event.memory_generation
                     known.root = ""
 
