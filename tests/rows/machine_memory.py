@@ -1,0 +1,7 @@
+"""The memory_* tools."""
+
+from __future__ import annotations
+
+from tests.rows import Row
+
+ROWS: tuple[Row, ...] = ()

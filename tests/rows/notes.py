@@ -1,0 +1,7 @@
+"""Notes and claims."""
+
+from __future__ import annotations
+
+from tests.rows import Row
+
+ROWS: tuple[Row, ...] = ()

@@ -1,0 +1,7 @@
+"""Staying indexed, pacing and instruments."""
+
+from __future__ import annotations
+
+from tests.rows import Row
+
+ROWS: tuple[Row, ...] = ()
