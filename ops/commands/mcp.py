@@ -43,8 +43,10 @@ def run(args: argparse.Namespace) -> int:
     try:
         # Here, after the node is on its way: it takes most of a second.
         from services.query import main as query
+        from services.query.registry import AGENT
 
-        return query.run_stdio(settings)
+        profile = settings.profile or AGENT
+        return query.run_stdio(msgspec.structs.replace(settings, profile=profile))
     finally:
         companion.stop()
 

@@ -110,10 +110,11 @@ def _known_choices(settings: Settings) -> None:
     if (settings.profile, settings.results) == (default.profile, default.results):
         return
     from services.query.catalogue import TOOLS
+    from services.query.registry import FULL
     from services.query.visibility import Policy, Visibility
 
     results = cast("Any", settings.results)  # checked there, with the profile
-    Visibility(TOOLS, Policy(profile=settings.profile, results=results))
+    Visibility(TOOLS, Policy(profile=settings.profile or FULL, results=results))
 
 
 def chosen_port(args: argparse.Namespace, settings: Settings) -> int:

@@ -59,7 +59,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     workspace_roots: tuple[str, ...] = ()  # repositories below may be added; a:b
     mode: str = "single"  # single, workspace: with tools to list, add and remove repositories
     read_only: bool = False  # offer no tool that changes anything
-    profile: str = "full"  # tools to offer: full, read
+    profile: str = ""  # tools to list: full (default), agent (default of stdio), read, memory, codemap
     host: str = "127.0.0.1"  # address of the MCP endpoint
     port: int = 8765  # of the MCP endpoint; 0 = any free one
     allowed_hosts: tuple[str, ...] = ()  # Host headers taken besides the address's; a:b

@@ -10,6 +10,7 @@ import asyncio
 import signal
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import uvloop
@@ -24,6 +25,7 @@ from services.query.catalogue import TOOLS
 from services.query.host import Host, View
 from services.query.mcp import build_server, local_caller, token_caller
 from services.query.metrics import Metrics
+from services.query.registry import FULL
 from services.query.visibility import Policy
 
 log = logs.get(__name__)
@@ -42,9 +44,18 @@ def policy_of(settings: Settings) -> Policy:
         mode="workspace" if settings.mode == "workspace" else "single",
         writes=not settings.read_only,
         workspace_root=bool(settings.workspace_roots),
-        profile=settings.profile,
+        profile=settings.profile or FULL,
         results=settings.results,  # type: ignore[arg-type]  # checked by Policy's user
     )
+
+
+def repository_of(settings: Settings) -> str:
+    """The id of the one repository that is served; "" where there may be several.
+
+    As the node names it that registers its one root (ops/node/onboarding.py).
+    """
+    single = settings.mode == "single" and len(settings.workspace_roots) == 1
+    return (Path(settings.workspace_roots[0]).name or "root") if single else ""
 
 
 def _server(host: Host, settings: Settings, metrics: Metrics, callers: Any) -> Server[Any]:
@@ -53,6 +64,7 @@ def _server(host: Host, settings: Settings, metrics: Metrics, callers: Any) -> S
         lambda caller: View(host, caller),
         policy_of(settings),
         version=product_version(),
+        repository=repository_of(settings),
         callers=callers,
         observer=metrics,
     )

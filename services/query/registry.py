@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, Generic, Literal, TypeVar, get_type_hints
 
@@ -27,6 +27,7 @@ Mode = Literal["single", "workspace"]
 
 EVERYWHERE: frozenset[Mode] = frozenset({"single", "workspace"})
 FULL, READ = "full", "read"  # profiles that every tool joins by what it does
+AGENT = "agent"  # the few tools that a coding agent needs every day, and two that lead to the rest
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")  # the narrowest rule of the clients seen
 _DESCRIPTION_CHARS = 400
@@ -86,7 +87,8 @@ def tool(  # noqa: PLR0913  # one keyword per declared fact
 
     `description` is what the agent reads (default: the function's docstring, folded). `destructive`
     and `scope` default to what `writes` says: a writing tool is destructive and needs "write".
-    Profiles "full" and, for tools that do not write, "read" are joined without being named.
+    Profiles "full", the one named like the family and, for tools that do not write, "read" are joined
+    without being named.
     Raises TypeError for anything that some client would refuse.
     """
 
@@ -101,7 +103,7 @@ def tool(  # noqa: PLR0913  # one keyword per declared fact
             scope=scope or ("write" if writes else "read"),
             modes=frozenset(modes),
             needs_workspace_root=needs_workspace_root,
-            profiles=frozenset({FULL, *profiles} if writes else {FULL, READ, *profiles}),
+            profiles=frozenset({FULL, family, *profiles, *([] if writes else [READ])}),
             hints=_hints(writes=writes, destructive=destructive, idempotent=idempotent),
             arguments=ArgumentReader(request),
             answer_schema=output_schema(answer),
@@ -141,6 +143,13 @@ class Catalogue(Generic[V]):
 
     def __getitem__(self, name: str) -> Tool[V, Any, Any]:
         return self._by_name[name]
+
+    def listing(self, profile: str, names: Collection[str]) -> Catalogue[V]:
+        """The same catalogue, with these tools in one profile more."""
+        return Catalogue(
+            replace(entry, profiles=entry.profiles | {profile}) if entry.name in names else entry
+            for entry in self
+        )
 
     def profiles(self) -> frozenset[str]:
         return frozenset(profile for entry in self for profile in entry.profiles)

@@ -37,14 +37,30 @@ class Visibility(Generic[V]):
     def __init__(self, catalogue: Catalogue[V], policy: Policy) -> None:
         _check("profile", policy.profile, sorted(catalogue.profiles()))
         _check("results", policy.results, get_args(Halves))
-        self._served = [tool for tool in catalogue if _serves(policy, tool)]
-        self._by_scopes: dict[frozenset[Scope], dict[str, Tool[V, Any, Any]]] = {}
+        served = [tool for tool in catalogue if _serves(policy, tool)]
+        self._served = _Scoped([tool for tool in served if policy.profile in tool.profiles])
+        self._reachable = _Scoped(served)
 
     def tools(self, caller: Caller) -> Mapping[str, Tool[V, Any, Any]]:
         """Return the caller's tools by name, in catalogue order."""
+        return self._served.of(caller)
+
+    def reachable(self, caller: Caller) -> Mapping[str, Tool[V, Any, Any]]:
+        """Return what the caller would see if the profile listed everything."""
+        return self._reachable.of(caller)
+
+
+class _Scoped(Generic[V]):
+    """Tools by name, per set of scopes."""
+
+    def __init__(self, tools: Collection[Tool[V, Any, Any]]) -> None:
+        self._tools = tools
+        self._by_scopes: dict[frozenset[Scope], dict[str, Tool[V, Any, Any]]] = {}
+
+    def of(self, caller: Caller) -> Mapping[str, Tool[V, Any, Any]]:
         found = self._by_scopes.get(caller.scopes)
         if found is None:
-            found = {tool.name: tool for tool in self._served if tool.scope in caller.scopes}
+            found = {tool.name: tool for tool in self._tools if tool.scope in caller.scopes}
             self._by_scopes[caller.scopes] = found
         return found
 
@@ -57,7 +73,6 @@ def _check(setting: str, value: str, known: Collection[str]) -> None:
 def _serves(policy: Policy, tool: Tool[V, Any, Any]) -> bool:
     return (
         policy.mode in tool.modes
-        and policy.profile in tool.profiles
         and (policy.writes or not tool.writes)
         and (policy.workspace_root or not tool.needs_workspace_root)
     )

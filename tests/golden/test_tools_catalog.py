@@ -15,9 +15,11 @@ import pytest
 
 from services.query.access import LOCAL
 from services.query.catalogue import TOOLS
-from services.query.mcp import INSTRUCTIONS
+from services.query.instructions import instructions
+from services.query.registry import AGENT
 from services.query.resources import ADDRESSES
 from services.query.schema import properties
+from services.query.toolbox import Toolbox
 from services.query.visibility import Policy, Visibility
 from services.source import tokens
 
@@ -77,6 +79,18 @@ def test_the_tools_cost_a_model_no_more_than_agreed() -> None:
     assert sum(seen.values()) <= TOKENS_PER_TOOL * len(seen)
 
 
+def test_the_agent_profile_costs_a_model_little() -> None:
+    visibility = Visibility(TOOLS, Policy(profile=AGENT))
+    shown = [*visibility.tools(LOCAL).values(), *Toolbox(visibility).tools.values()]
+    listings = [tool.listing(structured=False) for tool in shown]
+    views = [
+        {key: entry[key] for key in ("name", "description", "inputSchema")} for entry in listings
+    ]
+
+    assert len(shown) <= 8
+    assert sum(tokens.count(msgspec.json.encode(view).decode()) for view in views) <= 1_500
+
+
 def test_single_mode_onboards_by_bootstrap_and_workspace_mode_by_add_repo() -> None:
     single, workspace = offered(OFFERS["single"]), offered(OFFERS["workspace"])
     workspace_only = {
@@ -120,7 +134,8 @@ def test_every_tool_of_the_family_takes_a_region() -> None:
 
 def test_instructions_and_resources_name_tools_that_exist() -> None:
     names = {tool.name for tool in TOOLS}
-    words = {word.strip(".,;:") for word in INSTRUCTIONS.split()}
+    texts = [instructions(profile, "demo") for profile in TOOLS.profiles()]
+    words = {word.strip(".,;:") for text in texts for word in text.split()}
 
     assert {word for word in words if word.startswith("repocontext_")} <= names
     assert {address.tool for address in ADDRESSES} <= names
