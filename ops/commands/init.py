@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import secrets
 import shutil
 import sys
 import sysconfig
@@ -19,31 +17,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct
-
-from contracts.errors import Conflict, Fault, Forbidden, InvalidArgument
+from contracts.errors import Fault, Forbidden, InvalidArgument
+from ops.commands import agents_file
 from ops.commands.client_files import Entry, merged_json, merged_toml, with_json_items
+from ops.commands.managed_files import FileChange, read_text, write_text
+
+__all__ = ["CLIENTS", "FileChange", "init"]
 
 Transport = Literal["stdio", "http"]
 Scope = Literal["project", "user"]
-Action = Literal["created", "updated", "unchanged", "refused", "skipped"]
 
 NAME = "repofold"
 COMMAND = "repofold"
 URL = "http://127.0.0.1:8765/mcp"
 TOKEN = "REPOFOLD_TOKEN"  # noqa: S105  # a variable's name
 STARTUP_S = 60  # the first start indexes and may start the node
-
-
-class FileChange(Struct, frozen=True, kw_only=True):
-    """What was done, or with `print_only` would be done, to one client's file."""
-
-    client: str
-    path: Path
-    action: Action
-    text: str = ""  # the file's new content
-    backup: Path | None = None
-    note: str = ""  # why not, or what is left to do
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,10 +169,12 @@ def init(  # noqa: PLR0913  # one keyword per option
             continue
         try:
             target = _resolved(path, None if scope == "user" else target_dir)
-            text = _read(target)
+            text = read_text(target)
             entry = known.http(url) if transport == "http" else {**known.stdio, "command": command}
             new = _merged(known, text or "", transport, entry, force=force)
-            changes.append(_apply(name, target, text, new, print_only=print_only))
+            changes.append(
+                write_text(name, target, text, new, print_only=print_only, note=known.note)
+            )
         except Fault as fault:
             note = f"{fault.message}; {fault.hint}"
             changes.append(FileChange(client=name, path=path, action="refused", note=note))
@@ -202,15 +192,6 @@ def _resolved(path: Path, inside: Path | None) -> Path:
     return target
 
 
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise Conflict(f"cannot be read ({error})", hint="check the file") from error
-
-
 def _merged(client: _Client, text: str, transport: Transport, entry: Entry, *, force: bool) -> str:
     lines = text.replace("\r\n", "\n")
     merge = merged_toml if client.is_toml else merged_json
@@ -222,43 +203,20 @@ def _merged(client: _Client, text: str, transport: Transport, entry: Entry, *, f
     return new.replace("\n", "\r\n") if "\r\n" in text else new
 
 
-def _apply(client: str, path: Path, old: str | None, new: str, *, print_only: bool) -> FileChange:
-    note = CLIENTS[client].note
-    if new == old:
-        return FileChange(client=client, path=path, action="unchanged", text=new)
-    action: Action = "created" if old is None else "updated"
-    backup = None if old is None else _free_backup(path)
-    if not print_only:
-        try:
-            _write(path, new, backup)
-        except OSError as error:
-            raise Conflict(f"cannot be written ({error})", hint="check the directory") from error
-    return FileChange(client=client, path=path, action=action, text=new, backup=backup, note=note)
-
-
-def _free_backup(path: Path) -> Path:
-    number = 0
-    while (backup := path.with_name(f"{path.name}.bak{number or ''}")).exists():
-        number += 1
-    return backup
-
-
-def _write(path: Path, text: str, backup: Path | None) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    try:
-        draft.write_bytes(text.encode())
-        if backup is not None:
-            shutil.copy2(path, backup)
-            shutil.copymode(path, draft)
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `repofold init`."""
-    parser.add_argument("--client", required=True, choices=[*CLIENTS, "all"])
+    parser.add_argument("--client", choices=[*CLIENTS, "all"])
+    parser.add_argument(
+        "--memory",
+        action="store_true",
+        help="write how agents use memory into AGENTS.md, and CLAUDE.md where there is one",
+    )
+    parser.add_argument(
+        "--path",
+        dest="agents_file",
+        metavar="FILE",
+        help=f"with --memory: this file instead (as does {agents_file.VARIABLE})",
+    )
     parser.add_argument("--transport", choices=["stdio", "http"], default="stdio")
     parser.add_argument("--scope", choices=["project", "user"], default="project")
     parser.add_argument(
@@ -277,7 +235,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do it and say what was done; returns the exit code, 1 when a file was left alone for a reason."""
-    changes = init(
+    if args.client is None and not args.memory:
+        raise InvalidArgument(
+            "there is nothing to write",
+            hint="give --client NAME for a client's configuration, --memory for AGENTS.md",
+        )
+    changes = _configured(args) if args.client else []
+    if args.memory:
+        changes += agents_file.write_blocks(
+            args.path,
+            agents_file.environment(),
+            path=args.agents_file,
+            print_only=args.print_only,
+        )
+    if args.json:
+        print(json.dumps([_as_json(change) for change in changes], indent=2))
+    else:
+        _report(changes, args.transport if args.client else "", print_only=args.print_only)
+    return int(any(change.action == "refused" for change in changes))
+
+
+def _configured(args: argparse.Namespace) -> list[FileChange]:
+    return init(
         args.client,
         transport=args.transport,
         scope=args.scope,
@@ -288,19 +267,15 @@ def run(args: argparse.Namespace) -> int:
         print_only=args.print_only,
         force=args.force,
     )
-    if args.json:
-        print(json.dumps([_as_json(change) for change in changes], indent=2))
-    else:
-        _report(changes, args.transport, print_only=args.print_only)
-    return int(any(change.action == "refused" for change in changes))
 
 
-def _report(changes: Sequence[FileChange], transport: Transport, *, print_only: bool) -> None:
+def _report(changes: Sequence[FileChange], transport: str, *, print_only: bool) -> None:
     for change in changes:
         writes = change.action in ("created", "updated")
         verb = f"would be {change.action}" if writes and print_only else change.action
         note = f" ({change.note})" if change.note else ""
-        print(f"{CLIENTS[change.client].title}: {change.path} {verb}{note}")
+        title = CLIENTS[change.client].title if change.client in CLIENTS else "Memory"
+        print(f"{title}: {change.path} {verb}{note}")
         if change.backup and not print_only:
             print(f"  as it was: {change.backup}")
         if print_only and writes:

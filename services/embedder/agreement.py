@@ -1,8 +1,8 @@
 """How do the embedders agree on one space, and what happens when the settings name another?
 
 One message of the INDEX stream says which space is filled. An embedder that starts with another one
-claims the space first, so that those who fill the old one stop; then it puts the durable all
-embedders share back to the first record, so that everything is embedded again, by all of them
+claims the space first, so that those who fill the old one stop; then it puts the durables all
+embedders share back to the first message, so that everything is embedded again, by all of them
 together; then it confirms. A crash at any point is finished by whoever starts next. Vectors of both
 spaces may stand side by side meanwhile; each row names its own and they are never compared.
 """
@@ -10,7 +10,7 @@ spaces may stand side by side meanwhile; each row names its own and they are nev
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -47,8 +47,9 @@ _NOTHING = _Held("", False, 0)
 class Agreement:
     """One process's part in the agreement."""
 
-    def __init__(self, bus: Bus, durable: DurableSpec, space: str) -> None:
-        self._bus, self._durable, self._space = bus, durable, space
+    def __init__(self, bus: Bus, durables: Sequence[DurableSpec], space: str) -> None:
+        """`durables` deliver everything that is to be embedded."""
+        self._bus, self._durables, self._space = bus, durables, space
         self._subject = subjects.embedding_space()
         self._looking: asyncio.Task[None] | None = None
 
@@ -66,7 +67,8 @@ class Agreement:
                 if held.space != self._space:
                     held = await self._say(held.sequence, ready=False)
                 again = True
-                await rewind(self._bus, self._durable, 1)
+                for durable in self._durables:
+                    await rewind(self._bus, durable, 1)
                 await self._say(held.sequence, ready=True)
             except Conflict:
                 now = await self._held()
@@ -113,7 +115,7 @@ class Agreement:
         envelope = Envelope(
             id=new_id(),
             at_ms=now_ms(),
-            producer=self._durable.worker,
+            producer=self._durables[0].worker,
             event=SpaceAgreed(space=self._space, ready=ready),
         )
         stored = await self._bus.put(

@@ -1,7 +1,9 @@
 """The embedder: makes vectors of file records.
 
 consumes  INDEX index.*.file.>             FileRecorded, FileRemoved (shared durable)
+          LOG log.*.mem.>                  NoteRecorded (shared durable; notes.py)
 produces  INDEX index.<repo>.vec.<path>    VectorsStored, only beside the record it was made from
+          INDEX index.<repo>.note.<topic>.<id>  NoteVectorsStored
           INDEX index.=~.space             SpaceAgreed
           PROGRESS progress.=~.embedder    WorkerState: up, down (the endpoint does not answer),
                                            idle (another embedder fills another space)
@@ -23,13 +25,16 @@ from contracts import subjects
 from contracts.envelope import Envelope, encode, following, now_ms
 from contracts.errors import Fault, Superseded
 from contracts.events.index import FileRecorded, FileRemoved, VectorsStored
+from contracts.events.memory import NoteRecorded
 from contracts.events.progress import WorkerState
 from contracts.subjects import DURABLES
+from services.embedder import notes
 from services.embedder.agreement import Agreement
 from services.embedder.provider import I1, FileToEmbed, Provider
 from services.kernel import logs
 from services.kernel.bus import Bus
 from services.kernel.consumer import Consumer, Delivery, Outage, Outbox, Policy
+from services.kernel.pacing import Pacer, pacer_of
 from services.kernel.settings import Settings
 from services.kernel.shell import Parts
 from store.cache import ContentCache
@@ -106,13 +111,20 @@ def _file_of(event: Job) -> FileToEmbed | None:
 class Embedder(Service):
     """Agrees with the others on the space, then embeds until it is stopped or must yield."""
 
-    def __init__(self, bus: Bus, provider: Provider, policy: Policy) -> None:
+    def __init__(
+        self, bus: Bus, provider: Provider, policy: Policy, pacer: Pacer | None = None
+    ) -> None:
         super().__init__()
         self._bus, self._provider = bus, provider
         self._announcer = Announcer(bus)
         self._embedding = Embedding(provider, self._announcer)
         self._consumer: Consumer[Job] = Consumer(
             bus, _SPEC, Job, self._embedding.handle, policy=policy
+        )
+        self._consumer.pacer = pacer
+        note_embedding = notes.NoteEmbedding(bus, provider, lambda: self._embedding.yielded)
+        self._notes: Consumer[NoteRecorded] = Consumer(
+            bus, notes.SPEC, NoteRecorded, note_embedding.handle, policy=policy
         )
         self.idle = False  # another space is filled, and nothing is in hand any more
         self._task: asyncio.Task[None] | None = None
@@ -142,11 +154,13 @@ class Embedder(Service):
             await self._announcer.say("idle", fault.message)
             return
         await self.add_runtime_dependency(self._consumer)
+        await self.add_runtime_dependency(self._notes)
         await self._announcer.say("up", self._provider.space)
         space = await other_space
         log.warning("embedder_idle", other_space=space, own=self._provider.space)
         await self._announcer.say("idle", f"another embedder fills {space}")
         await self._consumer.stop()
+        await self._notes.stop()
         self.idle = True
 
     async def _agree(self, lost: Callable[[str], None]) -> None:
@@ -155,7 +169,7 @@ class Embedder(Service):
         while True:
             try:
                 await self._provider.prepare()
-                agreement = Agreement(self._bus, _SPEC, self._provider.space)
+                agreement = Agreement(self._bus, (_SPEC, notes.SPEC), self._provider.space)
                 await agreement.reach()
                 await agreement.watch(lost)
                 return
@@ -203,4 +217,6 @@ async def assemble(settings: Settings, bus: Bus) -> Parts:
     async def close() -> None:
         provider.close()
 
-    return Parts("embedder", bus, [Embedder(bus, provider, policy)], on_stop=close)
+    remote = settings.embed_provider == "http"
+    pacer = await pacer_of(bus, "embedder", enabled=settings.pacing, judges_latency=remote)
+    return Parts("embedder", bus, [Embedder(bus, provider, policy, pacer)], on_stop=close)

@@ -23,10 +23,17 @@ class FileToEmbed(Struct, frozen=True):
     extract: Packed
 
 
-class Provider(Protocol):
-    """Makes the vectors of whole files.
+class NoteToEmbed(Struct, frozen=True):
+    """One note's text."""
 
-    The vectors of a file depend on the file and the space alone, not on what it is embedded with.
+    about: str  # topic and title: what each passage is about
+    passages: tuple[str, ...]
+
+
+class Provider(Protocol):
+    """Makes the vectors of whole files and notes.
+
+    They depend on the file or note and the space alone, not on what it is embedded with.
     """
 
     @property
@@ -45,5 +52,8 @@ class Provider(Protocol):
         Raises Outage when a server that is needed does not answer, Poisoned when it will never
         take one of these files.
         """
+
+    async def embed_notes(self, notes: Sequence[NoteToEmbed]) -> Sequence[I1]:
+        """The same of notes, [passages, dimension] for each, in order."""
 
     def close(self) -> None: ...

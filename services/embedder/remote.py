@@ -13,7 +13,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 import numpy as np
 
 from contracts.errors import Poisoned
-from services.embedder.provider import I1, SCALE, FileToEmbed
+from services.embedder.provider import I1, SCALE, FileToEmbed, NoteToEmbed
 from services.embedder.texts import chunk_texts
 from services.kernel.consumer import Outage
 from services.source.embedding_endpoint import Endpoint, EndpointDown, TextRefused
@@ -49,6 +49,9 @@ class RemoteProvider:
     async def embed(self, files: Sequence[FileToEmbed]) -> Sequence[I1]:
         return await asyncio.to_thread(self._embed, files)
 
+    async def embed_notes(self, notes: Sequence[NoteToEmbed]) -> Sequence[I1]:
+        return await asyncio.to_thread(self._embed_notes, notes)
+
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._cache.close()
@@ -60,8 +63,15 @@ class RemoteProvider:
             raise Outage(fault.message, hint=fault.hint, **fault.details) from None
 
     def _embed(self, files: Sequence[FileToEmbed]) -> list[I1]:
+        return self._embed_texts([chunk_texts(file.path, file.extract) for file in files])
+
+    def _embed_notes(self, notes: Sequence[NoteToEmbed]) -> list[I1]:
+        return self._embed_texts(
+            [[f"{note.about}\n{passage}" for passage in note.passages] for note in notes]
+        )
+
+    def _embed_texts(self, texts_of_file: Sequence[Sequence[str]]) -> list[I1]:
         space = self._endpoint.space
-        texts_of_file = [chunk_texts(file.path, file.extract) for file in files]
         text_by_key: dict[bytes, str] = {}
         keys_of_file: list[list[bytes]] = []
         for texts in texts_of_file:

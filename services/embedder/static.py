@@ -13,8 +13,9 @@ import numpy as np
 
 from contracts.errors import Poisoned
 from contracts.extract import Terms
-from services.embedder.provider import I1, FileToEmbed
+from services.embedder.provider import I1, FileToEmbed, NoteToEmbed
 from services.source.static_model import StaticModel
+from services.source.terms import FileWords, build_terms_many
 from store.cache import ContentCache, content_key
 
 
@@ -39,11 +40,22 @@ class StaticProvider:
     async def embed(self, files: Sequence[FileToEmbed]) -> Sequence[I1]:
         return await asyncio.to_thread(self._embed, files)
 
+    async def embed_notes(self, notes: Sequence[NoteToEmbed]) -> Sequence[I1]:
+        return await asyncio.to_thread(self._embed_notes, notes)
+
     def close(self) -> None:
         self._cache.close()
 
+    def _embed_notes(self, notes: Sequence[NoteToEmbed]) -> list[I1]:
+        words = [
+            FileWords("", note.passages, [(note.about,)] * len(note.passages)) for note in notes
+        ]
+        return self._embed_terms(build_terms_many(words))
+
     def _embed(self, files: Sequence[FileToEmbed]) -> list[I1]:
-        terms = [_terms_of(file) for file in files]
+        return self._embed_terms([_terms_of(file) for file in files])
+
+    def _embed_terms(self, terms: Sequence[Terms]) -> list[I1]:
         keys = [self._key(each) for each in terms]
         known = self._cache.get_many(keys)
         fresh = [number for number, key in enumerate(keys) if key not in known]
