@@ -21,7 +21,7 @@ from contracts.tools.repocontext import (
     Related,
     RelatedRequest,
 )
-from services.query import neighbours
+from services.query import bounds, neighbours
 from services.query.drift import Drift, drift
 from services.query.host import View
 from services.query.registry import tool
@@ -42,12 +42,14 @@ async def outline(view: View, request: OutlineRequest) -> Outline:
     symbols = sorted(
         body.symbols if body else (), key=lambda symbol: (symbol.start_line, symbol.fq_name)
     )
+    shown = bounds.fitting(map(_outlined, symbols))
     return Outline(
         repo_id=request.repo_id,
         path=row.path,
         exists=True,
         full_read_token_count=None if row.skipped else row.token_count,
-        symbols=tuple(map(_outlined, symbols)),
+        symbols=shown,
+        symbols_left_off=len(symbols) - len(shown),
     )
 
 
@@ -89,7 +91,8 @@ async def related(view: View, request: RelatedRequest) -> Related:
         repo_id=repo_id,
         path=path,
         exists=True,
-        imports=tuple(imports),
+        imports=bounds.first(imports),
+        import_count=len(imports),
         dependents=tuple(Referrer(symbol=symbol, path=where) for where, symbol in dependents_shown),
         dependent_count=len(dependents),
         tests=tuple(Referrer(symbol=symbol, path=where) for where, symbol in tests_shown),
@@ -135,12 +138,17 @@ async def changed(view: View, request: ChangedRequest) -> Changed:
             if body is not None:
                 names |= neighbours.declared_types(body)
         referring = {where for where, _ in neighbours.dependents(snapshot, repo_id, names, touched)}
+    dependents = sorted(referring - {*found.added, *touched}, key=str.encode)
     return Changed(
         repo_id=repo_id,
-        added=tuple(found.added),
-        updated=tuple(found.updated),
-        removed=tuple(found.removed),
-        dependents=tuple(sorted(referring - {*found.added, *touched}, key=str.encode)),
+        added=bounds.first(found.added),
+        updated=bounds.first(found.updated),
+        removed=bounds.first(found.removed),
+        dependents=bounds.first(dependents),
+        added_count=len(found.added),
+        updated_count=len(found.updated),
+        removed_count=len(found.removed),
+        dependent_count=len(dependents),
     )
 
 
