@@ -17,6 +17,7 @@ from contracts.extract import (
     Binding,
     ChunkSpan,
     Extract,
+    Fact,
     Import,
     References,
     Symbol,
@@ -26,12 +27,15 @@ from contracts.extract import (
 from contracts.ids import RepoPath
 from services.extractor import chunks, languages, scan
 from services.extractor.bindings import read_bindings
+from services.extractor.facts.read import read_facts
+from services.extractor.facts.source import Source
 from services.extractor.grammar import Grammar, LimitReached
 from services.extractor.imports import read_imports
 from services.extractor.reader import Reader
 from services.extractor.references import read_references
 from services.extractor.table import Lines, Table, settle, symbols
 from services.source import tokens
+from services.source.charset import to_utf8
 from services.source.languages import generated_reason, kind_of, language_of, minified_reason
 from services.source.terms import FileWords, build_terms_many
 
@@ -62,6 +66,7 @@ class _Reading:
     imports: tuple[Import, ...] = ()
     references: References | None = None
     bindings: tuple[Binding, ...] = ()
+    facts: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,6 +101,7 @@ def extract_files(files: Sequence[tuple[RepoPath, bytes]]) -> list[Extraction]:
 
 
 def _begun(path: RepoPath, data: bytes) -> Extraction | _Unfinished:
+    data = to_utf8(data)
     kind = kind_of(path)
     language = language_of(path, data[:128])
     reason = generated_reason(path, data) or minified_reason(path, data)
@@ -156,6 +162,7 @@ def _extract(data: bytes, lines: Lines, reading: _Reading) -> Extract:
         references=reading.references,
         bindings=reading.bindings,
         chunks=reading.chunks,
+        facts=reading.facts,
     )
 
 
@@ -177,15 +184,27 @@ def _read(path: RepoPath, grammar: Grammar, data: bytes, lines: Lines) -> _Readi
     del reader.drafts[MAX_SYMBOLS:]
     table = settle(reader.drafts, grammar)
     uses = read_references(reader, table, lines)
+    declared = symbols(reader.module, table, lines)
+    imports = read_imports(reader, table, lines)
     return _Reading(
         quality="partial" if root.has_error else "full",
         chunks=chunks.cut(data, root if grammar.chunks_by_tree else None, lines),
         table=table,
-        symbols=symbols(reader.module, table, lines),
-        imports=read_imports(reader, table, lines),
+        symbols=declared,
+        imports=imports,
         references=uses.references,
         bindings=read_bindings(reader, table, lines, uses),
+        facts=_facts(
+            Source(path, grammar.language, data, declared, imports, uses.references, lines, table)
+        ),
     )
+
+
+def _facts(source: Source) -> tuple[Fact, ...]:
+    try:
+        return read_facts(source)
+    except Exception:  # noqa: BLE001 - an odd use of a framework must not cost the file its structure
+        return ()
 
 
 def _scanned(path: RepoPath, language: str, data: bytes, lines: Lines, quality: str) -> _Reading:

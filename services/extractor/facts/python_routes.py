@@ -1,0 +1,365 @@
+"""Which routes, routers and middleware do FastAPI, Flask, Django and their kin declare?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from services.extractor.facts import python_tables
+from services.extractor.facts.source import CALL, DECORATOR, Source, Use
+from services.surfaces import expressions
+from services.surfaces.expressions import Arguments
+
+_METHODS = ("get", "post", "put", "delete", "patch", "head", "options", "trace")
+_FRAMEWORKS = (
+    ("fastapi", "FastAPI"), ("flask", "Flask"), ("flask_restx", "Flask-RESTX"),
+    ("flask_restful", "Flask-RESTful"), ("quart", "Quart"), ("starlette", "Starlette"),
+    ("sanic", "Sanic"), ("aiohttp", "aiohttp"), ("bottle", "Bottle"), ("litestar", "Litestar"),
+    ("falcon", "Falcon"), ("django", "Django"),
+)  # fmt: skip
+_ROUTERS = {
+    "FastAPI": "fastapi", "APIRouter": "fastapi", "Flask": "flask", "Blueprint": "flask",
+    "Quart": "quart", "Starlette": "starlette", "Sanic": "sanic", "Namespace": "flask_restx",
+    "Api": "flask_restful", "RouteTableDef": "aiohttp", "APIBlueprint": "apiflask",
+    "APIFlask": "apiflask", "Bottle": "bottle", "NinjaAPI": "ninja", "Router": "ninja",
+    "Application": "aiohttp",
+}  # fmt: skip
+_DJANGO = ("django.urls", "django.conf.urls", "django.urls.conf")
+
+
+def _framework(source: Source) -> tuple[str, str]:
+    for module, name in _FRAMEWORKS:
+        if source.imports_any(module):
+            return name, "high"
+    return "", "medium"
+
+
+def _methods(source: Source, found: Arguments, default: tuple[str, ...]) -> list[str]:
+    written = found.named.get("methods", "")
+    if written.isidentifier():
+        written = source.declared(written)
+        default = default if written else ("ANY",)
+    names = [source.value(item) for item in expressions.items(written, "python")]
+    names = [name for name in names if name.isalpha()]
+    return names or list(default)
+
+
+def _verb(source: Source, use: Use) -> None:
+    """`@router.get("/x")`, and Flask's `@app.route`."""
+    if use.kind != DECORATOR or not use.receiver:
+        return
+    found = source.call(use)
+    if found is None:
+        return
+    text = found.get(0, "path", "rule")
+    path = source.literal(use, text) if text else ""
+    owner = source.router(use.receiver, use.scope)
+    framework, confidence = _framework(source)
+    if not path.startswith(("/", "{=", "{?}")) and not (owner and path == ""):
+        return
+    if path.startswith("{") and not owner and confidence != "high":
+        return
+    methods = [use.name]
+    if use.name in ("route", "api_route", "websocket", "websocket_route"):
+        methods = _methods(source, found, ("GET",)) if "route" in use.name else ["WEBSOCKET"]
+        methods = ["WEBSOCKET"] if use.name.startswith("websocket") else methods
+        decorated = source.symbols[use.scope] if use.scope >= 0 else None
+        if decorated is not None and decorated.kind == "class":
+            methods = _class_methods(source, use.scope) or methods
+    if not owner and not source.imported(use.receiver) and confidence == "high":
+        confidence = "high" if framework in ("Bottle", "aiohttp") else "medium"
+    if not owner and source.imported(use.receiver):
+        owner = "=" + source.imported(use.receiver)  # a router of another file
+    source.route(methods, path, use, framework, confidence, owner)
+
+
+def _class_methods(source: Source, index: int) -> list[str]:
+    return [
+        symbol.name for symbol in source.symbols
+        if symbol.parent == index and symbol.name in _METHODS
+    ]  # fmt: skip
+
+
+def _add_route(source: Source, use: Use) -> None:
+    """`app.add_api_route("/x", f, methods=[...])`, `add_url_rule`, `add_get`, Starlette's `Route`."""
+    found = source.call(use) if use.kind == CALL else None
+    if found is None:
+        return
+    framework, confidence = _framework(source)
+    if use.name in ("Route", "WebSocketRoute") and framework not in ("Starlette", "FastAPI"):
+        return
+    path = source.literal(use, found.get(0, "path", "rule"))
+    if not path.startswith(("/", "{=")) or (path.startswith("{") and confidence != "high"):
+        return
+    verb = re.fullmatch(r"add_(get|post|put|delete|patch|head|options)", use.name)
+    handler = found.get(2 if use.name == "add_url_rule" else 1, "endpoint", "view_func", "handler")
+    if use.name == "add_url_rule":
+        handler = found.named.get("view_func") or (
+            found.positional[2] if len(found.positional) > 2 else ""
+        )
+    methods = [verb[1]] if verb else _methods(source, found, ("GET",))
+    if use.name == "add_route" and framework in ("aiohttp", "Falcon") and framework == "Falcon":
+        methods = ["ANY"]
+    plain = re.sub(r"\.as_view\(.*", "", handler, flags=re.DOTALL)
+    if plain != handler and "methods" not in found.named:
+        methods = ["ANY"]
+    handler = plain
+    owner = source.router(use.receiver.removesuffix(".router"), use.scope)
+    source.route(methods, path, use, framework, confidence, owner, handler)
+
+
+def _add_resource(source: Source, use: Use) -> None:
+    found = source.call(use)
+    if found is None or not source.imports_any("flask_restful", "flask_restx"):
+        return
+    owner = source.router(use.receiver, use.scope)
+    for text in found.positional[1:]:
+        path = source.value(text)
+        if path.startswith("/"):
+            handler = found.positional[0]
+            index = source.symbol_named(handler)
+            methods = (_class_methods(source, index) if index >= 0 else []) or ["ANY"]
+            source.route(methods, path, use, "Flask-RESTful", "high", owner, handler)
+
+
+def _router(source: Source, use: Use) -> None:
+    if use.kind != CALL:
+        return
+    module = _ROUTERS[use.name]
+    known = source.imports_any(module, "flask_restx", "flask_restful", "apiflask", "flask_smorest")
+    name = source.assigned_to(use)
+    known = known or use.name in ("FastAPI", "APIRouter", "Flask", "Blueprint")
+    if not name or not (known or source.imports_any("fastapi", "flask")):
+        return
+    found = source.call(use)
+    if found is None:
+        return
+    prefix = (
+        found.named.get("prefix") or found.named.get("url_prefix") or found.named.get("path") or ""
+    )
+    if use.name == "Namespace" and not prefix and found.positional:
+        value = "/" + source.value(found.positional[0])
+    else:
+        value = source.value(prefix) if prefix else ""
+    parent = found.positional[0] if use.name == "Api" and found.positional else ""
+    source.add_router(
+        use, name, value, source.router(parent, use.scope) if parent else "", use.name
+    )
+
+
+def _mount(source: Source, use: Use) -> None:
+    found = source.call(use)
+    if found is None or not use.receiver or not found.positional:
+        return
+    child = found.get(0, "router", "blueprint")
+    prefix = found.named.get("prefix") or found.named.get("url_prefix") or ""
+    if use.name == "add_namespace":
+        prefix = found.get(1, "path")
+    if use.name == "mount":
+        child, prefix = found.get(1, "app"), found.positional[0]
+        if not source.value(prefix).startswith("/"):
+            return
+    elif use.name == "add_router":
+        child, prefix = found.get(1, "router"), found.positional[0]
+    target = source.target(child, use.scope)
+    if not target:
+        return
+    owner = source.router(use.receiver, use.scope)
+    if not owner and source.imported(use.receiver):
+        owner = "=" + source.imported(use.receiver)
+    detail = "replaces" if use.name in ("register_blueprint", "add_namespace") and prefix else ""
+    source.fact("mount", source.value(prefix), use, detail=detail, owner=owner, target=target)
+
+
+def _middleware(source: Source, use: Use) -> None:
+    if use.name == "add_middleware":
+        found = source.call(use)
+        if found and found.positional:
+            name = found.positional[0]
+            _positioned(source, use, name, *_framework(source))
+    elif use.kind == DECORATOR and use.receiver:
+        framework, confidence = _framework(source)
+        if framework and use.scope >= 0:
+            _positioned(source, use, source.symbols[use.scope].name, framework, confidence)
+
+
+def _hook(source: Source, use: Use) -> None:
+    framework, confidence = _framework(source)
+    if not framework or not use.receiver:
+        return
+    if use.kind == DECORATOR and use.scope >= 0:
+        _positioned(source, use, source.symbols[use.scope].name, framework, confidence)
+    elif use.kind == CALL:
+        found = source.call(use)
+        if found and found.positional and re.fullmatch(r"[\w.]+", found.positional[0]):
+            _positioned(source, use, found.positional[0], framework, confidence)
+
+
+def _positioned(source: Source, use: Use, name: str, framework: str, confidence: str) -> None:
+    """Count per body: the function around it, for decorators around the decorated function."""
+    scope = use.scope
+    if use.kind == DECORATOR and scope >= 0:
+        scope = source.symbols[scope].parent
+    position = source.next_position(source.function_of(scope))
+    source.fact("middleware", f"{name}|pos:{position}", use, confidence, framework)
+
+
+# -- Django -----------------------------------------------------------------------------------
+
+
+def _path(source: Source, use: Use) -> None:
+    if (
+        use.kind != CALL
+        or use.receiver not in ("", "urls")
+        or not source.imports_any(*_DJANGO, "django_distill")
+    ):
+        return
+    found = source.call(use)
+    if found is None or len(found.positional) + len(found.named) < 2:
+        return
+    route = source.literal(use, found.get(0, "route", "regex"))
+    if use.name in ("re_path", "url"):
+        route = plain_pattern(route)
+    view = found.get(1, "view")
+    owner, outer = _around(source, use)
+    included = re.match(r"(?:\w+\.)?include\s*\(", view)
+    if included:
+        _include(source, use, view, included.end() - 1, outer + route, owner)
+        return
+    view = re.sub(r"^(?:\w+\()+(?=[\w.]+\.as_view\()", "", view)
+    view = re.sub(r"\.as_view\([\s\S]*", "", view)
+    wrapped = re.match(r"[\w.]+\(\s*([A-Za-z_][\w.]*)\s*[,)]", view)
+    view = wrapped[1] if wrapped else view
+    if not route and view.endswith(".urls"):
+        return
+    handler = view if re.fullmatch(r"[\w.]+", view) else ""
+    made = source.function_of(use.scope) >= 0  # where such a list is included, no file may tell
+    source.route(
+        ["ANY"], outer + route, use, "Django", "medium" if made else "high", owner, handler
+    )
+
+
+def _around(source: Source, use: Use) -> tuple[str, str]:
+    """Return the list a pattern stands in, and the prefix of the inline includes around it."""
+    while source.includes and source.includes[-1][0] <= use.start:
+        source.includes.pop()
+    outer = source.includes[-1][1] if source.includes else ""
+    owner = source.symbols[use.scope].name if use.scope >= 0 else ""
+    if owner and source.symbols[use.scope].kind in ("variable", "constant", "field"):
+        return owner, outer
+    assigned = re.search(
+        rb"(\w+)\s*\+?=\s*(?:\w+\(\s*)?[\[(][^=]*$",
+        source.data[max(0, use.start - 4000) : use.start],
+    )
+    return assigned[1].decode() if assigned else "urlpatterns", outer
+
+
+def _include(source: Source, use: Use, view: str, at: int, prefix: str, owner: str) -> None:
+    inner = expressions.arguments(view, at, "python")
+    text = inner.get(0, "arg").strip()
+    if text.startswith("(") and "urls" in text:
+        text = expressions.split(text, 0, "python")[0][0]
+    if text.startswith(("[", "(")):
+        text_bytes = source.data[use.end :]
+        source.includes.append((_balanced_end(text_bytes) + use.end, prefix))
+        return
+    if text[:1] in "'\"":
+        target = source.value(text) + ":urlpatterns"
+    else:
+        target = source.target(text.removesuffix(".urls"), use.scope)
+        if target.count(":") == 1 and target.endswith(":"):
+            target += "urlpatterns"
+    source.fact("mount", prefix, use, owner=owner, target=target, detail="Django")
+
+
+def _balanced_end(data: bytes) -> int:
+    text = data[:60_000].decode(errors="replace")
+    at = text.find("(")
+    return len(text[: expressions.split(text, at, "python")[1]].encode()) if at >= 0 else 0
+
+
+def plain_pattern(pattern: str) -> str:
+    """Return a regular expression as a path: `^x/(?P<id>\\d+)/$` is `x/<id>/`."""
+    text = pattern.removeprefix("^").removesuffix("$").removesuffix("\\Z").removeprefix("\\A")
+    previous = ""
+    while previous != text:
+        previous = text
+        text = re.sub(r"\(\?P<(\w+)>(?:[^()\\]|\\.|\([^()]*\))*\)", r"<\1>", text)
+        text = re.sub(r"\(\?:([^()|]*)\)\??", r"\1", text)
+    text = re.sub(r"\((?!\?)[^()]*\)", "<>", text)
+    return re.sub(r"\\([./-])", r"\1", text).replace("/?", "/")
+
+
+def _register(source: Source, use: Use) -> None:
+    """Django REST framework: `router.register("users", UserViewSet)`."""
+    if use.kind != CALL or "router" not in use.receiver.lower():
+        return
+    owner = source.router(use.receiver, use.scope)
+    if not source.imports_any(
+        "rest_framework", "rest_framework_nested", "rest_framework_extensions"
+    ) and (not owner or owner.startswith("@") or not source.imports_any(*_DJANGO)):
+        return
+    found = source.call(use)
+    if found is None or len(found.positional) < 2:
+        return
+    prefix = plain_pattern(source.literal(use, found.positional[0]))
+    source.route(
+        ["VIEWSET"], prefix, use, "Django REST framework", "high", owner, found.positional[1]
+    )
+
+
+def _rest_router(source: Source, use: Use) -> None:
+    name = source.assigned_to(use)
+    if use.kind == CALL and name:
+        source.add_router(use, name, "", "", "Django REST framework")
+
+
+def finish(source: Source) -> None:
+    """Add what symbols tell without a use: tables, settings fields, the middleware list."""
+    for index, symbol in enumerate(source.symbols):
+        if symbol.kind in ("variable", "constant") and symbol.name in (
+            "MIDDLEWARE",
+            "MIDDLEWARE_CLASSES",
+        ):
+            text = source.data[symbol.start_byte : symbol.end_byte].decode(errors="replace")
+            text = text.partition("=")[2].strip()
+            for position, item in enumerate(expressions.items(text, "python"), 1):
+                name = source.value(item)
+                if name and "{" not in name:
+                    at = (
+                        index,
+                        source.line_of(
+                            symbol.start_byte
+                            + max(
+                                0,
+                                source.data[symbol.start_byte : symbol.end_byte].find(
+                                    name.encode()
+                                ),
+                            )
+                        ),
+                    )
+                    source.fact("middleware", f"{name}|pos:{position}", at, "high", "Django")
+    python_tables.read(source)
+
+
+HANDLERS: dict[str, Callable[[Source, Use], None]] = dict.fromkeys(_METHODS, _verb)
+HANDLERS |= dict.fromkeys(("route", "api_route", "websocket", "websocket_route"), _verb)
+HANDLERS |= dict.fromkeys(
+    ("add_api_route", "add_url_rule", "add_route", "add_api_websocket_route", "Route",
+     "add_get", "add_post", "add_put", "add_delete", "add_patch", "add_head"), _add_route
+)  # fmt: skip
+HANDLERS |= dict.fromkeys(_ROUTERS, _router)
+HANDLERS |= dict.fromkeys(
+    ("include_router", "register_blueprint", "mount", "add_namespace", "add_router"), _mount
+)
+HANDLERS |= dict.fromkeys(("path", "re_path", "url"), _path)
+HANDLERS |= dict.fromkeys(
+    ("DefaultRouter", "SimpleRouter", "NestedDefaultRouter", "NestedSimpleRouter"), _rest_router
+)
+HANDLERS |= dict.fromkeys(("add_middleware", "middleware"), _middleware)
+HANDLERS |= dict.fromkeys(("before_request", "after_request", "before_app_request"), _hook)
+HANDLERS |= {
+    "add_resource": _add_resource,
+    "register": _register,
+    "Table": python_tables.table_call,
+}

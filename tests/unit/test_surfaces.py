@@ -1,0 +1,203 @@
+"""Do facts of many files become the paths a client would call, and stop at what nothing tells?"""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.extract import Body, unpack_body, unpack_facts
+from contracts.extract import pack as packed
+from contracts.ids import RepoPath
+from services.extractor.extract import extract_file
+from services.surfaces import sql
+from services.surfaces.compose import compose
+from services.surfaces.model import FileFacts, Surfaces
+
+
+def _surfaces(files: dict[str, str], asked: list[str] | None = None) -> Surfaces:
+    """Extract files, send them through the stored form, and compose them."""
+    blobs, inputs = {}, []
+    for path, text in files.items():
+        found = extract_file(RepoPath(path), text.encode())
+        assert found.extract is not None
+        blobs[path] = packed(found.extract).body
+        inputs.append(FileFacts(path, found.language, unpack_facts(blobs[path])))
+
+    def body_of(path: str) -> Body | None:
+        if asked is not None:
+            asked.append(path)
+        return unpack_body(blobs[path]) if path in blobs else None
+
+    return compose(inputs, body_of)
+
+
+def _routes(surfaces: Surfaces) -> list[str]:
+    return [
+        f"{each.http_method} {each.route_path} {each.confidence}" for each in surfaces.endpoints
+    ]
+
+
+def test_a_router_mounted_twice_has_every_path_twice() -> None:
+    surfaces = _surfaces(
+        {
+            "app.py": "from fastapi import FastAPI\nfrom items import router\napp = FastAPI()\n"
+            "app.include_router(router, prefix='/a')\napp.include_router(router, prefix='/b')\n",
+            "items.py": "from fastapi import APIRouter\nrouter = APIRouter(prefix='/items')\n"
+            "@router.get('/{id}')\ndef item(id): ...\n",
+        }
+    )
+
+    assert _routes(surfaces) == ["GET /a/items/{id} high", "GET /b/items/{id} high"]
+
+
+def test_a_router_that_mounts_itself_ends() -> None:
+    surfaces = _surfaces(
+        {
+            "a.py": "from fastapi import APIRouter\nfrom b import b\na = APIRouter()\n"
+            "a.include_router(b, prefix='/b')\n@a.get('/x')\ndef x(): ...\n",
+            "b.py": "from fastapi import APIRouter\nfrom a import a\nb = APIRouter()\n"
+            "b.include_router(a, prefix='/a')\n",
+        }
+    )
+
+    assert len(surfaces.endpoints) == 1
+
+
+def test_a_prefix_that_no_file_tells_is_said_to_be_unknown() -> None:
+    surfaces = _surfaces(
+        {
+            "app.py": "from fastapi import FastAPI\nfrom items import router\n"
+            "app = FastAPI()\napp.include_router(router, prefix=config.prefix())\n",
+            "items.py": "from fastapi import APIRouter\nrouter = APIRouter()\n"
+            "@router.get('/items')\ndef items(): ...\n@router.get(path_of('y'))\ndef y(): ...\n",
+        }
+    )
+
+    assert _routes(surfaces) == ["GET /{?}/items low"]
+
+
+def test_a_constant_is_followed_through_the_module_that_passes_it_on() -> None:
+    surfaces = _surfaces(
+        {
+            "app/__init__.py": "from app.paths import ITEMS\n",
+            "app/paths.py": "BASE = '/v1'\nITEMS = BASE + '/items'\n",
+            "app/web.py": "from fastapi import FastAPI\nfrom app import ITEMS\napp = FastAPI()\n"
+            "@app.get(ITEMS)\ndef items(): ...\n",
+        }
+    )
+
+    assert _routes(surfaces) == ["GET /v1/items high"]
+
+
+def test_constants_that_stand_for_each_other_end_as_unknown() -> None:
+    surfaces = _surfaces(
+        {
+            "a.py": "from b import Y\nfrom fastapi import FastAPI\nX = Y\napp = FastAPI()\n"
+            "@app.get(X + '/z')\ndef z(): ...\n",
+            "b.py": "from a import X\nY = X\n",
+        }
+    )
+
+    assert _routes(surfaces) == ["GET /{?}/z low"]
+
+
+def test_a_package_s_file_without_facts_is_asked_for_only_where_a_constant_leads() -> None:
+    asked: list[str] = []
+    _surfaces(
+        {
+            "app.py": "from flask import Flask\nfrom paths import P\napp = Flask(__name__)\n"
+            "@app.route(P)\ndef p(): ...\n",
+            "paths.py": "P = '/p'\n",
+            "other.py": "Q = '/q'\n",
+        },
+        asked,
+    )
+
+    assert asked == ["paths.py"]
+
+
+def test_what_only_tests_declare_is_no_surface_but_stays_with_its_symbol() -> None:
+    text = (
+        "import os\nfrom flask import Flask\napp = Flask(__name__)\n"
+        "@app.route('/fake')\ndef fake():\n    os.getenv('FAKE')\n    db.execute('SELECT a FROM fakes')\n"
+    )
+    surfaces = _surfaces({"tests/test_app.py": text})
+
+    assert surfaces.endpoints == ()
+    assert surfaces.config_keys == ()
+    assert surfaces.tables == ()
+    kinds = {fact.kind for facts in surfaces.facts_by_symbol.values() for fact in facts}
+    assert kinds == {"config", "db_table"}
+
+
+def test_a_table_has_one_row_with_its_entity_its_users_and_the_worst_confidence() -> None:
+    surfaces = _surfaces(
+        {
+            "models.py": "class User(Base):\n    __tablename__ = 'users'\n",
+            "jobs.py": "def purge(db):\n    db.execute('DELETE FROM Users WHERE old')\n",
+        }
+    )
+
+    (table,) = surfaces.tables
+    assert (table.table, table.schema, table.confidence) == ("users", "", "medium")
+    assert table.entity is not None
+    assert table.entity.path == "models.py"
+    assert [place.path for place in table.referenced_by] == ["jobs.py"]
+
+
+def test_a_route_is_a_fact_of_what_handles_it_wherever_that_is() -> None:
+    surfaces = _surfaces(
+        {
+            "site/urls.py": "from django.urls import path\nfrom site import views\n"
+            "urlpatterns = [path('x/', views.show)]\n",
+            "site/views.py": "import os\ndef show(request): ...\n",
+        }
+    )
+
+    (endpoint,) = surfaces.endpoints
+    assert endpoint.handler.path == "site/views.py"
+    (fact,) = surfaces.facts_by_symbol[endpoint.handler]
+    assert (fact.kind, fact.value) == ("route", "ANY /x/")
+
+
+def test_go_groups_handed_to_another_package_keep_their_prefix() -> None:
+    surfaces = _surfaces(
+        {
+            "cmd/main.go": 'package main\nimport ("github.com/gin-gonic/gin"; "example.org/shop/api")\n'
+            'func main() {\n\tr := gin.Default()\n\tv1 := r.Group("/v1")\n\tapi.Register(v1)\n}\n',
+            "shop/api/api.go": 'package api\nimport "github.com/gin-gonic/gin"\n'
+            'func Register(g *gin.RouterGroup) {\n\tg.GET("/items", list)\n}\nfunc list(c *gin.Context) {}\n',
+        }
+    )
+
+    assert _routes(surfaces) == ["GET /v1/items high"]
+    assert surfaces.endpoints[0].handler.path == "shop/api/api.go"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("SELECT a FROM public.users u JOIN orders o ON 1 = 1", ["public.users", "orders"]),
+        ("insert into [dbo].[Items] (a) values (1)", ["dbo.Items"]),
+        ("UPDATE only `carts` SET a = 1", ["carts"]),
+        ("WITH recent AS (SELECT a FROM visits) SELECT * FROM recent", ["visits"]),
+        ("SELECT * FROM information_schema.tables", []),
+        ("SELECT extract(day FROM created) FROM (SELECT 1)", ["created"]),
+        ("Select a file from the list", []),
+        ("update the docs", []),
+    ],
+)
+def test_sql_texts_name_their_tables_and_prose_names_none(text: str, names: list[str]) -> None:
+    assert sql.tables(text) == names
+
+
+def test_a_repository_that_is_itself_a_package_finds_its_own_modules() -> None:
+    surfaces = _surfaces(
+        {
+            "app.py": "from flask import Flask\nfrom shop.items import items\n"
+            "app = Flask(__name__)\napp.register_blueprint(items, url_prefix='/items')\n",
+            "items/__init__.py": "from flask import Blueprint\nitems = Blueprint('items', __name__)\n"
+            "@items.route('/new')\ndef new(): ...\n",
+        }
+    )
+
+    assert _routes(surfaces) == ["GET /items/new high"]
