@@ -17,6 +17,7 @@ from contracts.ids import RepoId
 
 NoteKind = Literal["Decision", "Note", "Memory"]
 MEMORY_TOPIC = "machine-memory"  # where the records of the memory_* tools live; id = decimal number
+REGION = "local"  # where claims of this server are taken
 
 
 class Link(Struct, frozen=True, array_like=True):
@@ -50,6 +51,8 @@ class Claim(Struct, frozen=True, kw_only=True, omit_defaults=True):
     lease_until_ms: int = 0  # of the newest grant
     held: bool = False  # granted and not released; the lease may have run out all the same
     queue: tuple[Waiter, ...] = ()  # first in, first out; those whose wait ended do not count
+    command: str = ""  # id of the command that got the newest grant
+    lease_ms: int = 0  # length of the newest grant or renewal
 
     @property
     def live(self) -> bool:
@@ -59,6 +62,10 @@ class Claim(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def is_held(self, now_ms: int) -> bool:
         """Whether the lock is taken at that moment."""
         return self.held and now_ms < self.lease_until_ms
+
+    def waiting(self, now_ms: int) -> tuple[Waiter, ...]:
+        """Who waits for it at that moment."""
+        return tuple(waiter for waiter in self.queue if waiter.until_ms > now_ms)
 
 
 class Facts(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -1,10 +1,12 @@
-"""Facts that nothing can recompute: what is registered, reset and removed, and every note."""
+"""Facts that nothing can recompute: what is registered, reset and removed, notes and workspaces."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
+from contracts.events.mapping import WorkspaceRecorded
 from contracts.events.memory import NoteRecorded, NumbersTaken
+from contracts.events.patches import RecordPatched
 from contracts.ids import RepoId
 
 
@@ -47,4 +49,4 @@ class RepoRemoved(Struct, frozen=True, kw_only=True, tag="repo.removed"):
 
 
 AnyRepoFact = RepoRegistered | IndexReset | RepoRemoved
-AnyLogEvent = AnyRepoFact | NoteRecorded | NumbersTaken
+AnyLogEvent = AnyRepoFact | NoteRecorded | NumbersTaken | WorkspaceRecorded | RecordPatched

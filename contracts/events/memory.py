@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from contracts.events.patches import PatchRecord
 from contracts.ids import RepoId
 from contracts.notes import Link, Note, NoteKind
 
@@ -31,6 +32,7 @@ class NumbersTaken(Struct, frozen=True, kw_only=True, tag="note.numbers"):
     """Numbers of memory_* records up to `upto` are given away; of no repository."""
 
     upto: int
+    takers: tuple[str, ...] = ()  # ids of the commands that got the last ones, in order
 
 
 # --------------------------------------------------------------------------- commands
@@ -151,6 +153,7 @@ AnyNoteCommand = (
     | UpdateFact
     | RetireFacts
     | ImportNotes
+    | PatchRecord
 )
 
 
@@ -176,3 +179,4 @@ class NoteReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     notes: tuple[Note, ...] = ()  # of RetireFacts, in the order asked
     imported: int = 0
     skipped: int = 0
+    undecodable: bool = False  # the newest fact of the record could not be read

@@ -1,9 +1,13 @@
-"""The memory worker: decides what becomes a fact of LOG. Today the registry of repositories.
+"""The memory worker: decides what becomes a fact of LOG: what is registered, and what is remembered.
 
 consumes  CMD cmd.repo.*        AddRepo RemoveRepo ResetIndex
+          CMD cmd.mem.*         RememberNote ForgetNote ClaimNote ... (contracts/events/memory.py)
 produces  LOG log.<repo>.repo   RepoRegistered IndexReset RepoRemoved
+          LOG log.<repo>.mem.>  NoteRecorded, log.=~.numbers NumbersTaken
           WORK work.pass.<repo> PassJob, INDEX index.<repo>.pass PassChanged (Pending)
-answers   each command on its reply subject, once the fact is stored
+answers   each command on its reply subject, once the fact is stored and synced
+
+The registry is here; commands on notes are in note_worker.py.
 
 Several memory workers may run: a fact is appended only over the last one that its decision saw;
 who loses the race reads what won and decides again.
@@ -11,9 +15,11 @@ who loses the race reads what won and decides again.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 import msgspec
+from mode import Service
 
 from contracts import subjects
 from contracts.envelope import Envelope, encode, new_id, now_ms
@@ -27,28 +33,38 @@ from contracts.events.commands import (
     ReplayProjections,
     ResetIndex,
 )
+from contracts.events.memory import AnyNoteCommand
 from contracts.subjects import DURABLES, INDEX, LOG, WORK
 from services.kernel import logs
 from services.kernel.bus import EXPECTED, MESSAGE_ID, Bus
 from services.kernel.consumer import Consumer, Delivery, Outbox, Policy
 from services.kernel.settings import Settings
 from services.kernel.shell import Parts
-from services.memory.registry import Registered, apply, decide
+from services.memory.archive import Archive
+from services.memory.clock import LogClock
+from services.memory.disk import LogDisk
+from services.memory.note_worker import NoteWorker
+from services.memory.registry import Registered, apply, decide, registered_again
 
 log = logs.get(__name__)
 _encode = msgspec.msgpack.Encoder().encode
 _decode_log = msgspec.msgpack.Decoder(Envelope[AnyRepoFact]).decode
 _decode_pass = msgspec.msgpack.Decoder(Envelope[PassChanged]).decode
 _SPEC = next(spec for spec in DURABLES if spec.name == "memory")
+_NOTES = next(spec for spec in DURABLES if spec.name == "notes")
 _TRIES = 20
+_NUMBER = "Rf-Command"  # header of a fact: CMD sequence of the command that led to it
+# Families of INDEX subjects that a reset drops; the pass record counts the attempts, notes stay.
+_RECOMPUTED = ("file", "anchor", "vec", "ann", "edges", "hist", "session", "base", "ws")
 RepoCommand = AddRepo | RemoveRepo | ResetIndex
 
 
 class Registry:
     """Handles registry commands one after the other."""
 
-    def __init__(self, bus: Bus) -> None:
+    def __init__(self, bus: Bus, disk: LogDisk | None = None) -> None:
         self._bus = bus
+        self._disk = disk or LogDisk(None)
 
     async def handle(self, batch: Sequence[Delivery[AnyCommand]], out: Outbox) -> None:
         for delivery in batch:
@@ -56,7 +72,7 @@ class Registry:
             if isinstance(command, ReplayProjections):
                 continue
             try:
-                reply = await self._execute(delivery.envelope, command)
+                reply = await self._execute(delivery.envelope, command, delivery.sequence)
             except Fault as fault:
                 if fault.retryable:
                     raise
@@ -64,20 +80,30 @@ class Registry:
                     ok=False, code=fault.code, message=fault.message, hint=fault.hint
                 )
             await out.stored()
+            await self._disk.sync()
             if delivery.envelope.reply_to:
                 await self._bus.publish(delivery.envelope.reply_to, _encode(reply))
 
-    async def _execute(self, envelope: Envelope[AnyCommand], command: RepoCommand) -> CommandReply:
+    async def _execute(
+        self, envelope: Envelope[AnyCommand], command: RepoCommand, number: int
+    ) -> CommandReply:
+        """Carry a command out; `number` is its place among all commands."""
         for _ in range(_TRIES):
-            state, last_id = await self._load(command)
+            state, last_id, last_number = await self._load(command)
             if last_id == envelope.id:  # an earlier attempt of this very command got through
                 return await self._follow_up(state, command, state.sequence, existed=True)
-            event = decide(state, command)
+            if number < last_number:
+                # Its worker died with it in hand, and a later command was carried out since: to
+                # undo that now would surprise whoever gave it.
+                return CommandReply(ok=True, log_sequence=state.sequence, existed=True)
+            event = decide(state, command, has_notes=await self._has_notes(state, command))
+            if event is None and isinstance(command, AddRepo) and await self._may_overtake():
+                event = registered_again(state)
             if event is None:
                 existed = state.state not in ("unknown", "removed")
                 return await self._follow_up(state, command, state.sequence, existed=existed)
             try:
-                sequence = await self._append(envelope, event, state.sequence)
+                sequence = await self._append(envelope, event, state.sequence, number)
             except Conflict:
                 continue
             existed = state.state not in ("unknown", "removed")
@@ -85,17 +111,34 @@ class Registry:
             return await self._follow_up(state, command, sequence, existed=existed)
         raise Conflict("the repository changes too quickly", hint="try again")
 
-    async def _load(self, command: RepoCommand) -> tuple[Registered, str]:
-        """The repository as its newest fact tells it: every fact carries the generations."""
+    async def _may_overtake(self) -> bool:
+        """Whether other commands are in hand somewhere, perhaps with a worker that is dead."""
+        info = await self._bus.api(f"CONSUMER.INFO.{_SPEC.stream}.{_SPEC.name}", {})
+        return int(info["num_ack_pending"]) > 1
+
+    async def _load(self, command: RepoCommand) -> tuple[Registered, str, int]:
+        """The repository as its newest fact tells it: every fact carries the generations.
+
+        And the command that led to that fact: its id and its number.
+        """
         state = Registered(repo_id=command.repo_id)
         found = await self._bus.last_message(subjects.repo_log(command.repo_id), LOG)
         if found is None:
-            return state, ""
+            return state, "", 0
         sequence, headers, data = found
         state = apply(state, _decode_log(data).event, sequence)
-        return state, headers.get(MESSAGE_ID, "")
+        return state, headers.get(MESSAGE_ID, ""), int(headers.get(_NUMBER, "0"))
 
-    async def _append(self, cause: Envelope[AnyCommand], event: AnyRepoFact, expected: int) -> int:
+    async def _has_notes(self, state: Registered, command: RepoCommand) -> bool:
+        """Whether anything was remembered of a repository that is not registered."""
+        if not isinstance(command, RemoveRepo) or state.state not in ("unknown", "removed"):
+            return False
+        notes = f"log.{subjects.token(command.repo_id)}.mem.>"
+        return await self._bus.message_from(notes, LOG, sequence=state.sequence + 1) is not None
+
+    async def _append(
+        self, cause: Envelope[AnyCommand], event: AnyRepoFact, expected: int, number: int
+    ) -> int:
         envelope = Envelope(
             id=cause.id,
             repo=event.repo_id,
@@ -106,7 +149,7 @@ class Registry:
             correlation=cause.correlation,
             event=event,
         )
-        headers = {EXPECTED: str(expected)}
+        headers = {EXPECTED: str(expected), _NUMBER: str(number)}
         subject = subjects.repo_log(event.repo_id)
         stored = await self._bus.put(
             subject, encode(envelope), message_id=cause.id, headers=headers
@@ -121,10 +164,15 @@ class Registry:
             return CommandReply(
                 ok=True, log_sequence=sequence, index_sequence=index_sequence, existed=existed
             )
+        if existed and isinstance(command, ResetIndex):
+            await self._record_reset(state, command, "Running")
+            await self._purge(command)
+            sequence_shown = await self._record_reset(state, command, "Completed")
+            return CommandReply(
+                ok=True, log_sequence=sequence, index_sequence=sequence_shown, existed=existed
+            )
         if existed:
             await self._purge(command)
-        if existed and isinstance(command, ResetIndex):
-            await self._record_reset(state)
         return CommandReply(ok=True, log_sequence=sequence, existed=existed)
 
     async def _start_pass(self, state: Registered) -> int:
@@ -146,6 +194,7 @@ class Registry:
             attempt=attempt,
             started_ms=now_ms(),
             updated_ms=now_ms(),
+            audited_ms=0 if last is None else last.event.audited_ms,
         )
         stored = await self._bus.put(
             subjects.repo_pass(state.repo_id), self._wrapped(state, pending, pass_id)
@@ -178,22 +227,27 @@ class Registry:
             )
         )
 
-    async def _record_reset(self, state: Registered) -> None:
+    async def _record_reset(self, state: Registered, command: ResetIndex, status: str) -> int:
+        """Tell how far the reset is; returns the INDEX sequence of that."""
         found = await self._bus.last_message(subjects.repo_pass(state.repo_id), INDEX)
-        attempt = 0 if found is None else _decode_pass(found[2]).event.attempt
+        last = None if found is None else _decode_pass(found[2]).event
+        again = last is not None and last.reason == "reset" and last.status == "Running"
         now = now_ms()
-        done = PassChanged(
-            pass_id=new_id(),
+        done = status == "Completed"
+        told = PassChanged(
+            pass_id=last.pass_id if last is not None and again else new_id(),
             reason="reset",
-            status="Completed",
-            phase="Done",
-            attempt=attempt,
-            started_ms=now,
+            status=status,
+            phase="Done" if done else "Resetting",
+            attempt=0 if last is None else last.attempt,
+            started_ms=last.started_ms if last is not None and again else now,
             updated_ms=now,
-            completed_ms=now,
+            completed_ms=now if done else 0,
+            trees_swept=command.trees if done else (),
+            entries_deleted=command.entries if done else 0,
         )
         subject = subjects.repo_pass(state.repo_id)
-        await (await self._bus.put(subject, self._wrapped(state, done, done.pass_id)))
+        return (await (await self._bus.put(subject, self._wrapped(state, told, told.pass_id)))).seq
 
     async def _purge(self, command: RepoCommand) -> None:
         """Free what the dropped generation held; whatever arrives late is void by its generation."""
@@ -202,15 +256,38 @@ class Registry:
         if isinstance(command, RemoveRepo):
             patterns.append((INDEX, f"index.{repo}.>"))
         else:  # the pass record stays: it counts the attempts
-            patterns += [
-                (INDEX, f"index.{repo}.{family}.>") for family in ("file", "anchor", "vec", "ann")
-            ]
+            patterns += [(INDEX, f"index.{repo}.{family}.>") for family in _RECOMPUTED]
         for stream, pattern in patterns:
             await self._bus.api(f"STREAM.PURGE.{stream}", {"filter": pattern}, timeout=30)
 
 
+class Notes(Service):
+    """The note commands' part of the process: the clock, the queues of claims, their end."""
+
+    def __init__(self, bus: Bus, worker: NoteWorker, clock: LogClock) -> None:
+        super().__init__()
+        self._bus, self._worker, self._clock = bus, worker, clock
+
+    async def on_start(self) -> None:
+        await self._worker.queues.start()
+        self._task = asyncio.create_task(self._clock.set(self._bus))
+
+    async def on_stop(self) -> None:
+        self._task.cancel()
+        self._worker.queues.stop()
+
+
 async def assemble(settings: Settings, bus: Bus) -> Parts:
     """The memory worker's part of a worker process."""
-    registry = Registry(bus)
-    policy = Policy(batch=1, window=16, grace_s=settings.drain_seconds)
-    return Parts("memory", bus, [Consumer(bus, _SPEC, AnyCommand, registry.handle, policy=policy)])
+    disk, clock = LogDisk.of(settings), LogClock()
+    registry = Registry(bus, disk)
+    worker = NoteWorker(bus, disk, clock, max_lease_ms=settings.longest_lease_seconds * 1000)
+    one_by_one = Policy(batch=1, window=16, grace_s=settings.drain_seconds)
+    many = Policy(batch=128, window=256, grace_s=settings.drain_seconds)
+    commands = Consumer(bus, _SPEC, AnyCommand, registry.handle, policy=one_by_one)
+    notes = Consumer(bus, _NOTES, AnyNoteCommand, worker.handle, policy=many, parked=worker.parked)
+    worker.queues.finish = notes.finish
+    services: list[Service] = [Notes(bus, worker, clock), commands, notes]
+    if settings.memory_archive_dir:
+        services.insert(1, Archive(settings, bus, worker))
+    return Parts("memory", bus, services)

@@ -16,6 +16,7 @@ class Registered(Struct, kw_only=True):
     state: str = "unknown"  # unknown registered reset removed
     root: str = ""
     filters: WalkFilters = WalkFilters()
+    aliases: tuple[str, ...] = ()
     index_generation: int = 0
     memory_generation: int = 0
     sequence: int = 0  # LOG sequence of the last fact; 0 for none
@@ -32,6 +33,7 @@ def apply(state: Registered, event: AnyRepoFact, sequence: int) -> Registered:
                 state="registered",
                 root=event.root,
                 filters=event.filters,
+                aliases=event.aliases,
                 index_generation=event.index_generation,
                 memory_generation=event.memory_generation,
                 sequence=sequence,
@@ -48,13 +50,19 @@ def apply(state: Registered, event: AnyRepoFact, sequence: int) -> Registered:
     return state
 
 
-def decide(state: Registered, command: AddRepo | RemoveRepo | ResetIndex) -> AnyRepoFact | None:
-    """The fact that the command brings about; None when everything is already as it asks."""
+def decide(
+    state: Registered, command: AddRepo | RemoveRepo | ResetIndex, *, has_notes: bool = False
+) -> AnyRepoFact | None:
+    """The fact that the command brings about; None when everything is already as it asks.
+
+    `has_notes`: facts of notes were stored since the newest fact. A repository may have memory
+    without being registered, and its removal drops it.
+    """
     match command:
         case AddRepo():
             return _add(state, command)
         case RemoveRepo():
-            if state.state in ("unknown", "removed"):
+            if state.state in ("unknown", "removed") and not has_notes:
                 return None
             return RepoRemoved(
                 repo_id=state.repo_id,
@@ -77,6 +85,7 @@ def _add(state: Registered, command: AddRepo) -> RepoRegistered | None:
         state.state == "registered"
         and state.root == command.root
         and state.filters == command.filters
+        and state.aliases == command.aliases
     )
     if same:
         return None
@@ -88,6 +97,20 @@ def _add(state: Registered, command: AddRepo) -> RepoRegistered | None:
         root=command.root,
         filters=command.filters,
         display_name=command.repo_id,
+        aliases=command.aliases,
         index_generation=state.index_generation + renewed,
+        memory_generation=state.memory_generation,
+    )
+
+
+def registered_again(state: Registered) -> RepoRegistered:
+    """The registration as it is, as a fact of its own: what is older than it counts no more."""
+    return RepoRegistered(
+        repo_id=state.repo_id,
+        root=state.root,
+        filters=state.filters,
+        display_name=state.repo_id,
+        aliases=state.aliases,
+        index_generation=state.index_generation,
         memory_generation=state.memory_generation,
     )

@@ -16,6 +16,7 @@ from store.rows import NoteRow, NoteVectorRow
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(NoteRow).decode
+_decode_vectors = msgspec.msgpack.Decoder(NoteVectorRow).decode
 
 
 def put_note(
@@ -48,14 +49,26 @@ def put_note(
     txn.put("notes", key, _encode(row))
     txn.put("note_order", keys.sequence(repo_key, sequence), key)
     if raw is not None and before.text_digest != digest:
-        txn.delete("note_vectors", key)
+        _drop_vectors(txn, repo_key, key)
 
 
-def put_note_vectors(txn: WriteTxn, repo: str, event: NoteVectorsStored) -> None:
-    """Keep vectors of a note whose text is still what was embedded."""
-    key = keys.note(keys.repo(repo), event.topic, event.id)
+def put_note_vectors(txn: WriteTxn, repo: str, event: NoteVectorsStored, sequence: int) -> None:
+    """Keep vectors of a note whose text is still what was embedded; without any, drop them."""
+    repo_key = keys.repo(repo)
+    key = keys.note(repo_key, event.topic, event.id)
     raw = txn.get("notes", key)
     if raw is None or _decode(raw).text_digest != event.text_digest:
         return
-    row = NoteVectorRow(event.text_digest, event.space, event.dimension, event.vectors)
+    _drop_vectors(txn, repo_key, key)
+    if not event.vectors:
+        return
+    row = NoteVectorRow(event.text_digest, event.space, event.dimension, event.vectors, sequence)
     txn.put("note_vectors", key, _encode(row))
+    txn.put("note_vector_order", keys.sequence(repo_key, sequence), key)
+
+
+def _drop_vectors(txn: WriteTxn, repo_key: bytes, key: bytes) -> None:
+    raw = txn.get("note_vectors", key)
+    if raw is not None:
+        txn.delete("note_vector_order", keys.sequence(repo_key, _decode_vectors(raw).sequence))
+        txn.delete("note_vectors", key)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from contracts.events import AnyRepoFact
-from contracts.events.log import IndexReset, RepoRegistered, RepoRemoved
+from contracts.events.log import IndexReset, RepoRegistered, RepoRemoved, WalkFilters
+from contracts.ids import RepoId
 from store import keys
 from store.env import WriteTxn
 from store.rows import Counters, Positions, RepoRow
@@ -14,9 +15,11 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(RepoRow).decode
 _INDEX_TABLES = (
     "passes", "files", "paths", "bodies", "texts", "vectors", "symbols", "segments",
-    "segment_dead", "changes", "ann_parts", "ann_heads", "sessions",
+    "segment_dead", "changes", "ann_parts", "ann_heads", "sessions", "patches", "history",
+    "resolved", "resolved_order", "edges", "columns", "summaries", "baselines", "workspaces",
+    "editions",     "map_files", "map_columns", "map_bodies", "map_edges",
 )  # fmt: skip
-_MEMORY_TABLES = ("notes", "note_order", "note_vectors")
+_MEMORY_TABLES = ("notes", "note_order", "note_vectors", "note_vector_order")
 
 
 class Repos:
@@ -59,7 +62,9 @@ class Repos:
                 if known is not None and event.index_generation > known.index_generation:
                     self._drop_index(known, event.index_generation, "reset")
             case RepoRemoved():
-                if known is not None and event.index_generation > known.index_generation:
+                if known is None:  # it had memory and was never registered
+                    known = self._rows[event.repo_id] = _unregistered(event.repo_id)
+                if event.index_generation > known.index_generation:
                     self._drop_index(known, event.index_generation, "removed")
                     for table in _MEMORY_TABLES:
                         self._txn.sweep(table, keys.repo(event.repo_id))
@@ -105,3 +110,10 @@ class Repos:
             if row is not None:
                 row.stamp = max(row.stamp + 1, position.index)
                 self._txn.put("repos", keys.repo(repo), _encode(row))
+
+
+def _unregistered(repo_id: RepoId) -> RepoRow:
+    return RepoRow(
+        repo_id=repo_id, state="removed", root="", filters=WalkFilters(), display_name=repo_id,
+        index_generation=0, memory_generation=0, counters=Counters(),
+    )  # fmt: skip

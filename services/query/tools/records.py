@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from contracts.envelope import now_ms
 from contracts.errors import InvalidArgument
 from contracts.ids import RecordKey, RepoId, parse_key
 from contracts.tools.repocontext import EntryView, RecallRequest, ScanPage, ScanRequest
-from services.query import entries, neighbours, paging
+from services.query import entries, neighbours, note_views, paging, patches
 from services.query.host import View
 from services.query.registry import tool
 from store import keys
+from store.read import notes
 from store.read.live import Snapshot
 from store.rows import FileRow
 
@@ -24,10 +26,34 @@ async def recall(view: View, request: RecallRequest) -> EntryView:
     or note. An absent key answers exists=false; it is no error. Keys come from scan and search."""
     key = parse_key(request.key)
     with view.read() as snapshot:
+        if key.family == "mem":
+            return _note(snapshot, key) or entries.absent(key)
         row = snapshot.repo(key.repo_id)
         if row is None or row.state == "removed":
             return entries.absent(key)
-        return _found(snapshot, key) or entries.absent(key)
+        if key.family == "session":
+            sessions = view.host.sessions
+            return entries.of_session(
+                key, sessions.state(snapshot, key.repo_id, key.name), sessions.now_ms()
+            )
+        return found(snapshot, key) or entries.absent(key)
+
+
+def found(snapshot: Snapshot, key: RecordKey) -> EntryView | None:
+    """A record as recall shows it; None of one that is not there."""
+    if key.family == "mem":
+        return _note(snapshot, key)
+    row = snapshot.repo(key.repo_id)
+    if row is None or row.state == "removed":
+        return None
+    view = _found(snapshot, key)
+    return None if view is None else patches.over(snapshot, key, view)
+
+
+def _note(snapshot: Snapshot, key: RecordKey) -> EntryView | None:
+    now = now_ms()
+    note = notes.live_note(snapshot, key.repo_id, key.name, key.item, now)
+    return None if note is None else note_views.evaluated(snapshot, note, now)
 
 
 def _found(snapshot: Snapshot, key: RecordKey) -> EntryView | None:
@@ -113,20 +139,22 @@ async def scan(view: View, request: ScanRequest) -> ScanPage:
     repo_id = RepoId(request.repo_id)
     with view.read() as snapshot:
         row = snapshot.repo(repo_id)
-        if row is None or row.state == "removed":
+        of_notes = request.scope in ("Memory", "MemoryTopic")
+        if not of_notes and (row is None or row.state == "removed"):
             return ScanPage(entries=(), has_more=False)
         match request.scope:
             case "Files":
-                found = _files(snapshot, repo_id, prefix, last)
+                listed = _patched(snapshot, _files(snapshot, repo_id, prefix, last))
             case "Packages":
-                found = _packages(snapshot, repo_id, last)
+                listed = _patched(snapshot, _packages(snapshot, repo_id, last))
             case "Symbols":
-                found = _symbols(snapshot, repo_id, last)
+                listed = _patched(snapshot, _symbols(snapshot, repo_id, last))
             case _:
-                found = iter(())
+                live = notes.live_notes(snapshot, repo_id, now_ms(), topic, last)
+                listed = ((mark, note_views.entry(note)) for mark, note in live)
         page: list[EntryView] = []
         mark = b""
-        for key, entry in found:
+        for key, entry in listed:
             if len(page) == size:
                 return ScanPage(
                     entries=tuple(page),
@@ -136,6 +164,13 @@ async def scan(view: View, request: ScanRequest) -> ScanPage:
             page.append(entry)
             mark = key
     return ScanPage(entries=tuple(page), has_more=False)
+
+
+def _patched(
+    snapshot: Snapshot, listed: Iterator[tuple[bytes, EntryView]]
+) -> Iterator[tuple[bytes, EntryView]]:
+    for mark, view in listed:
+        yield mark, patches.over(snapshot, parse_key(view.key), view)
 
 
 def _files(

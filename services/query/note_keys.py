@@ -1,0 +1,64 @@
+"""Does a key name a note, and are the links given with it well formed?"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+
+from contracts.errors import Forbidden, InvalidArgument
+from contracts.ids import RecordKey, parse_key
+from services.source.free_text import hides
+
+_NAME_CHARS = 200
+
+
+def note_key(text: str, tool: str) -> RecordKey:
+    """The parsed key of a note; raises for a key of another family, which is no caller's mistake."""
+    key = parse_key(text)
+    if key.family != "mem":
+        raise Forbidden(
+            f"{tool} works on notes only, not on a {key.family} record",
+            hint="give a key repo/{repoId}/mem/{topic}/{id}",
+            reason="not_memory",
+        )
+    return key
+
+
+def new_id() -> str:
+    """An id that nobody guesses or gives a second time."""
+    return secrets.token_hex(16)
+
+
+def checked_name(name: str, what: str) -> str:
+    """A repository id, topic or note id that can be shown and typed again."""
+    if len(name) > _NAME_CHARS or hides(name) or "\n" in name or "\t" in name:
+        raise InvalidArgument(
+            f"{what} is 1 to {_NAME_CHARS} visible characters",
+            hint=f"choose a short name for {what}",
+            reason="name",
+        )
+    return name
+
+
+def edges(links: Mapping[str, tuple[str, ...]]) -> list[tuple[str, RecordKey]]:
+    """Each (relation, target) once, in the order given; raises for what is no edge."""
+    found: dict[tuple[str, str], RecordKey] = {}
+    for relation, targets in links.items():
+        if not relation.strip():
+            raise Forbidden(
+                "a link needs the name of its relation",
+                hint='for example {"explains": ["repo/app/file/src/a.py"]}',
+                reason="link",
+            )
+        for target in targets:
+            key = _target(target)
+            found[relation, str(key)] = key
+    return [(relation, key) for (relation, _), key in found.items()]
+
+
+def _target(text: str) -> RecordKey:
+    try:
+        return parse_key(text)
+    except InvalidArgument as error:
+        # Unlike a malformed key to act on, this is not counted as the caller's mistake.
+        raise Forbidden(f"link target: {error.message}", hint=error.hint, reason="link") from None
