@@ -15,6 +15,7 @@ class AddRepo(Struct, frozen=True, kw_only=True, tag="cmd.add_repo"):
     root: str  # absolute, resolved, already checked against the workspace roots
     filters: WalkFilters
     principal: str
+    aliases: tuple[str, ...] = ()  # other names it answers to, such as owner/name of its origin
 
 
 class RemoveRepo(Struct, frozen=True, kw_only=True, tag="cmd.remove_repo"):
@@ -29,6 +30,8 @@ class ResetIndex(Struct, frozen=True, kw_only=True, tag="cmd.reset_index"):
 
     repo_id: RepoId
     principal: str
+    trees: tuple[str, ...] = ()  # what holds entries of it, in order; for the pass record
+    entries: int = 0
 
 
 class ReplayProjections(Struct, frozen=True, kw_only=True, tag="cmd.replay"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from contracts.events.log import WalkFilters
+from contracts.extract import Packed
 from contracts.ids import Digest, RepoPath
 
 
@@ -12,10 +13,11 @@ class PassJob(Struct, frozen=True, kw_only=True, tag="pass.run"):
     """Walk the whole tree of a repository and keep watching it."""
 
     pass_id: str
-    reason: str  # onboard reconcile resume gap failed
+    reason: str  # onboard reconcile resume gap failed audit watch
     root: str
     filters: WalkFilters
     attempt: int
+    audit: bool = False  # every file is read and hashed again, whatever its size and time say
 
 
 class SeenEntry(Struct, frozen=True, array_like=True):
@@ -37,6 +39,7 @@ class WalkBatch(Struct, frozen=True, kw_only=True, tag="walk.batch"):
     reason: str = ""
     attempt: int = 1
     started_ms: int = 0
+    audit: bool = False
 
 
 class WalkFinished(Struct, frozen=True, kw_only=True, tag="walk.finished"):
@@ -52,6 +55,7 @@ class WalkFinished(Struct, frozen=True, kw_only=True, tag="walk.finished"):
     started_ms: int
     error: str = ""
     notice: str = ""
+    audit: bool = False
 
 
 class ExtractJob(Struct, frozen=True, kw_only=True, tag="extract.run"):
@@ -70,4 +74,21 @@ class ExtractJob(Struct, frozen=True, kw_only=True, tag="extract.run"):
     skipped_detail: str = ""
 
 
-AnyJob = PassJob | WalkBatch | WalkFinished | ExtractJob
+class ReadJob(Struct, frozen=True, kw_only=True, tag="extract.read"):
+    """Bytes that no live file holds, to be read; what comes of it goes to `reply_to`, once."""
+
+    path: RepoPath
+    digest: Digest
+    data: bytes  # zstd of the whole body
+
+
+class FileRead(Struct, frozen=True, kw_only=True):
+    """The answer to a ReadJob. Core NATS, not stored."""
+
+    path: RepoPath
+    language: str
+    kind: str
+    extract: Packed | None  # None: generated, minified, or it failed
+
+
+AnyJob = PassJob | WalkBatch | WalkFinished | ExtractJob | ReadJob

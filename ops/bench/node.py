@@ -79,6 +79,7 @@ class Node:
     def __init__(self, path: Path, state: Path, *arguments: str) -> None:
         line, environ = command(["up", str(path), "--state", str(state), "--port", "0", *arguments])
         self.state = state
+        self.root = path
         self.repo_id = path.name
         self.started_at = time.monotonic()
         self.process = subprocess.Popen(

@@ -16,6 +16,7 @@ from contracts.events.commands import CommandReply
 from contracts.events.progress import FoldedNotice
 from contracts.ids import RepoId
 from services.kernel.bus import Bus, Msg
+from services.source.origin import origin_slug
 
 _ANSWER_S = 60.0
 _FOLD_S = 1.0
@@ -82,9 +83,11 @@ class Onboarding:
 
         inbox = self._bus.inbox()
         subscription = await self._bus.subscribe(inbox, arrived)
+        slug = origin_slug(root)
         command = AddRepo(
-            repo_id=repo_id, root=str(root), filters=WalkFilters(), principal="operator"
-        )
+            repo_id=repo_id, root=str(root), filters=WalkFilters(), principal="operator",
+            aliases=(slug,) if slug else (),
+        )  # fmt: skip
         envelope = Envelope(
             id=new_id(), repo=repo_id, at_ms=now_ms(), producer="ops", reply_to=inbox, event=command
         )

@@ -57,8 +57,9 @@ class Plain:
             return
         envelope = _decode(data)
         event = envelope.event
-        if not isinstance(event, StageProgress):
+        if isinstance(event, WorkerState):
             self.line(f"{event.worker}: {event.state} {event.detail}".rstrip())
+        if not isinstance(event, StageProgress):
             return
         now, key = time.monotonic(), (envelope.repo, event.stage)
         total = f"/{event.total}" if event.total else ""
@@ -129,8 +130,9 @@ class Bars:
     def progress(self, data: bytes) -> None:
         envelope = _decode(data)
         event = envelope.event
-        if not isinstance(event, StageProgress):
+        if isinstance(event, WorkerState):
             self._changed(event)
+        if not isinstance(event, StageProgress):
             return
         if event.stage not in STAGES:
             return

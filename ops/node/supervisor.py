@@ -4,6 +4,7 @@
     query                            the MCP endpoint
     projector                        the one writer of the projections
     pipeline                         walker, reconciler, memory, embedder, ann: little to do each
+    resolver                         what names mean: busy after edits, asleep otherwise
     extractor, extractor-2, …        as many as the backlog asks for
 
 Everything is started at once and waits for the broker by itself. What ends is started again; at the
@@ -44,8 +45,9 @@ _STOP_S = 20.0
 _OWN_BROKER_S = 120.0  # a broker that recovers large streams takes its time
 _OTHER_BROKER_S = 15.0  # one that is named is expected to run
 # The Go runtime lets garbage grow to the size of what lives; what lives here is mostly page cache.
-_BROKER_ENVIRON = {"GOMEMLIMIT": "100MiB", "GOGC": "60"}
+_BROKER_ENVIRON = {"GOMEMLIMIT": "72MiB", "GOGC": "60"}
 _DISK_LOOK_S = 10.0
+_OF_NO_REPOSITORY = "progress.-."
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -124,6 +126,7 @@ class Node:
             workers.preload_pipeline()
         self._worker("projector", ("projector",))
         self._worker("pipeline", _PIPELINE)
+        self._worker("resolver", ("resolver",))
         if self._cold:
             self._start_extractors(processors())
         bus = Bus(self._settings, "ops")
@@ -257,7 +260,8 @@ class Node:
 
     async def _on_progress(self, message: Msg) -> None:
         self._screen.progress(message.data)
-        self._fleet.nudge()
+        if not message.subject.startswith(_OF_NO_REPOSITORY):  # workers tell of themselves there
+            self._fleet.nudge()
         if self._state.is_full() and not self._failed.done():
             self._failed.set_result(self._state.full())
 
@@ -302,7 +306,13 @@ class Node:
         work.cancel()  # nothing new is started, and our own connection is closed in time
         await asyncio.wait([work], timeout=_STOP_S / 4)
         extractors = [child.name for child in self._extractors]
-        for names in ([workers.QUERY], ["pipeline"], extractors, ["projector"], ["broker"]):
+        for names in (
+            [workers.QUERY],
+            ["pipeline", "resolver"],
+            extractors,
+            ["projector"],
+            ["broker"],
+        ):
             leaving = [child for child in self._children if child.name in names]
             await asyncio.gather(*(child.stop(deadline - time.monotonic()) for child in leaving))
         os.close(self._lifeline_end)

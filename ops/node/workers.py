@@ -15,10 +15,19 @@ from pathlib import Path
 import ops
 from contracts.errors import InvalidArgument
 from ops.node.process import rename
-from services.kernel import logs
+from services.kernel import logs, memory
 from services.kernel.settings import Settings, to_environment
 
-PIPELINE = ("walker", "reconciler", "extractor", "embedder", "ann", "memory", "projector")
+PIPELINE = (
+    "walker",
+    "reconciler",
+    "extractor",
+    "embedder",
+    "ann",
+    "memory",
+    "resolver",
+    "projector",
+)
 WORKERS = (*PIPELINE, "query")
 QUERY = "query"
 
@@ -69,6 +78,8 @@ def run(settings: Settings, names: Sequence[str]) -> int:
     check(names)
     rename(f"repofold work {'+'.join(names)} --state {settings.state_dir}")
     logs.configure(settings.log_level, as_json=settings.log_json, worker="+".join(names))
+    if "extractor" not in names:
+        memory.lean()  # extractors use and free much all the time, and are replaced when idle
     if list(names) == [QUERY]:
         from services.query import main as query
 

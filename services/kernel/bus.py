@@ -5,17 +5,19 @@ A `Bus` is one connection as one NATS user. What it offers beyond publish and su
 - `put`            confirmed publishing (publisher.py)
 - `append_newer`   append a versioned record unless the subject already holds that version or a newer one
 - `append_beside`  append only while another subject's newest message is still the given one
-- `pull`           a standing pull request, raw
+- `last_message`, `message_from`, ...  what a stream holds, read directly
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import random
 import ssl
 import time
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,8 @@ VERSION_HEADER = "Rf-Version"
 EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 EXPECTED_SUBJECT = "Nats-Expected-Last-Subject-Sequence-Subject"
 MESSAGE_ID = "Nats-Msg-Id"
+
+_NO_MESSAGE = 10037
 
 Arrived = Callable[[Msg], Awaitable[None]]
 log = logs.get(__name__)
@@ -230,7 +234,45 @@ class Bus:
         return sequence, int(headers.get(VERSION_HEADER, "0"))
 
     async def last_message(self, subject: str, stream: str) -> tuple[int, Headers, bytes] | None:
-        reply = await self.request(f"$JS.API.DIRECT.GET.{stream}.{subject}", b"")
+        return await self._direct(f"{stream}.{subject}", b"")
+
+    async def message_from(
+        self, subject: str, stream: str, *, sequence: int = 0, since_ms: int = 0
+    ) -> tuple[int, Headers, bytes] | None:
+        """The first message of a subject (wildcards allowed) at or after a sequence, or a time."""
+        body: dict[str, Any] = {"next_by_subj": subject}
+        if since_ms:
+            stamp = datetime.fromtimestamp(since_ms / 1000, UTC)
+            body["start_time"] = stamp.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        else:
+            body["seq"] = max(sequence, 1)
+        return await self._direct(stream, json.dumps(body).encode())
+
+    async def last_message_before(
+        self, subject: str, stream: str, sequence: int
+    ) -> tuple[int, Headers, bytes] | None:
+        """The newest message of a subject whose sequence is below the given one."""
+        if sequence <= 1:
+            return None
+        body = {"multi_last": [subject], "up_to_seq": sequence - 1}
+        return await self._direct(stream, json.dumps(body).encode())
+
+    async def last_message_of_leader(
+        self, subject: str, stream: str
+    ) -> tuple[int, Headers, bytes] | None:
+        """As `last_message`, never older than what was confirmed: a replica may answer the other."""
+        try:
+            answer = await self.api(f"STREAM.MSG.GET.{stream}", {"last_by_subj": subject})
+        except Unavailable as error:
+            if error.details.get("err_code") == _NO_MESSAGE:
+                return None
+            raise
+        found = answer["message"]
+        headers = _headers(base64.b64decode(found.get("hdrs", "")))
+        return int(found["seq"]), headers, base64.b64decode(found.get("data", ""))
+
+    async def _direct(self, target: str, body: bytes) -> tuple[int, Headers, bytes] | None:
+        reply = await self.request(f"$JS.API.DIRECT.GET.{target}", body)
         headers = reply.headers or {}
         if headers.get("Status") == "404":
             return None
@@ -280,6 +322,13 @@ class Bus:
     @property
     def connected(self) -> bool:
         return self.client.is_connected
+
+
+def _headers(raw: bytes) -> Headers:
+    """The headers of a stored message as the broker keeps them."""
+    lines = raw.decode(errors="replace").split("\r\n")[1:]
+    pairs = (line.partition(":") for line in lines if ":" in line)
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 class _Outgoing:

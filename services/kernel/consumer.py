@@ -27,7 +27,9 @@ from contracts.errors import Fault, Poisoned, Superseded, Unavailable
 from contracts.subjects import DurableSpec
 from services.kernel import logs
 from services.kernel.bus import MESSAGE_ID, Bus, Msg, Subscription
+from services.kernel.instruments import counted
 from services.kernel.journal import Journal
+from services.kernel.pacing import Pacer
 from services.kernel.publisher import Headers, PubAck
 
 E = TypeVar("E")
@@ -62,7 +64,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 class Delivery(Generic[E]):
     """One message as a handler sees it."""
 
-    __slots__ = ("attempt", "envelope", "headers", "message", "sequence")
+    __slots__ = ("attempt", "envelope", "headers", "kept", "message", "sequence")
 
     def __init__(self, envelope: Envelope[E], message: Msg, sequence: int, attempt: int) -> None:
         self.envelope = envelope
@@ -70,6 +72,7 @@ class Delivery(Generic[E]):
         self.sequence = sequence
         self.attempt = attempt
         self.headers: Headers = message.headers or {}
+        self.kept = False  # the handler answers for it later; see Consumer.finish
 
     @property
     def event(self) -> E:
@@ -78,6 +81,12 @@ class Delivery(Generic[E]):
     @property
     def subject(self) -> str:
         return self.message.subject
+
+    @property
+    def stored_ms(self) -> int:
+        """When the broker stored the message, by its own clock."""
+        parts = self.message.reply.split(".")
+        return int(parts[9 if len(parts) >= 11 else 7]) // 1_000_000
 
 
 class Outbox:
@@ -122,6 +131,7 @@ async def _settled(append: Awaitable[int]) -> int:
     try:
         return await append
     except Superseded:
+        counted.add("repofold.messages.dropped", "version")
         return 0
 
 
@@ -148,9 +158,11 @@ class Consumer(Service, Generic[E]):
         self._policy = policy or Policy()
         self._parked = parked
         self._journal = journal
+        self.pacer: Pacer | None = None  # of a worker that gives way to questions
         self._decode = msgspec.msgpack.Decoder(Envelope[union]).decode
         self._buffer: list[Msg] = []
         self._in_hand: set[str] = set()
+        self._kept: set[str] = set()  # handled so far that nothing waits for them here
         self._requested = 0
         self._heard = 0.0
         self._wake = asyncio.Event()
@@ -193,7 +205,7 @@ class Consumer(Service, Generic[E]):
             ):  # not provisioned yet, or the broker is recovering
                 asyncio.get_running_loop().call_later(0.1, self._request_lost)
                 return
-            self._requested = 0
+            self._requested -= unfilled(message, self._requested)
         self._wake.set()
 
     async def _top_up(self) -> None:
@@ -284,6 +296,8 @@ class Consumer(Service, Generic[E]):
                 await self._failed(delivery, error)
 
     async def _attempt(self, batch: list[Delivery[E]]) -> Exception | None:
+        if self.pacer is not None:
+            await self.pacer.before()
         error = await self._try(batch)
         pauses = iter(_OUTAGE_PAUSES_S)
         while isinstance(error, Outage):
@@ -294,6 +308,14 @@ class Consumer(Service, Generic[E]):
         return error
 
     async def _try(self, batch: list[Delivery[E]]) -> Exception | None:
+        if self.pacer is None:
+            return await self._handled(batch)
+        began = time.monotonic()
+        error = await self._handled(batch)
+        await self.pacer.after(time.monotonic() - began, failed=error is not None)
+        return error
+
+    async def _handled(self, batch: list[Delivery[E]]) -> Exception | None:
         out = Outbox(self._bus)
         try:
             await self._handle(batch, out)
@@ -302,8 +324,20 @@ class Consumer(Service, Generic[E]):
             out.discard()
             return error
         for delivery in batch:
-            await self._bus.publish(delivery.message.reply, b"+ACK")
+            if delivery.kept:
+                self._kept.add(delivery.message.reply)
+            else:
+                await self._bus.publish(delivery.message.reply, b"+ACK")
         return None
+
+    async def finish(self, delivery: Delivery[E]) -> None:
+        """Acknowledge a message that its handler kept.
+
+        Until then it takes no room here: others are handled meanwhile, the broker is told that it is
+        in work, and at a stop it is handed back.
+        """
+        self._kept.discard(delivery.message.reply)
+        await self._bus.publish(delivery.message.reply, b"+ACK")
 
     async def _failed(self, delivery: Delivery[E], error: Exception) -> None:
         policy = self._policy
@@ -346,6 +380,7 @@ class Consumer(Service, Generic[E]):
         )
         ack: PubAck = await stored
         await self._bus.publish(message.reply, b"+TERM")
+        counted.add("repofold.messages.parked", self._spec.name)
         log.error(
             "parked",
             durable=self._spec.name,
@@ -357,7 +392,8 @@ class Consumer(Service, Generic[E]):
     async def _still_working(self) -> None:
         while True:
             await asyncio.sleep(self._spec.ack_wait_s / 3)
-            for reply in [*self._in_hand, *(message.reply for message in self._buffer)]:
+            buffered = [message.reply for message in self._buffer]
+            for reply in [*self._in_hand, *self._kept, *buffered]:
                 await self._bus.publish(reply, b"+WPI")
 
     # -- stopping ---------------------------------------------------------------------------
@@ -383,10 +419,21 @@ class Consumer(Service, Generic[E]):
         if self._task is not None:
             await asyncio.wait([self._task], timeout=self._policy.grace_s)
             self._task.cancel()
-        for reply in [*(message.reply for message in self._buffer), *self._in_hand]:
+        buffered = [message.reply for message in self._buffer]
+        for reply in [*buffered, *self._in_hand, *self._kept]:
             await self._bus.publish(reply, b"-NAK")
         if self._journal is not None:
             self._journal.close()
+
+
+def unfilled(message: Msg, requested: int) -> int:
+    """How many messages a pull request that ended had still to bring, of all that were asked for.
+
+    Several requests may be waiting. To take the end of one for the end of all would have each
+    replaced as it ends, for ever, and the broker send heartbeats for every one of them.
+    """
+    left = (message.headers or {}).get("Nats-Pending-Messages", "")
+    return min(int(left), max(requested, 0)) if left.isdigit() else requested
 
 
 def _ack_fields(reply: str) -> tuple[str, int, int]:

@@ -14,6 +14,7 @@ from typing import Protocol
 import msgspec
 
 from contracts.errors import Conflict, Fault, Unavailable
+from services.kernel.instruments import counted
 
 Headers = dict[str, str]
 WRONG_LAST_SEQUENCE = 10071
@@ -133,6 +134,8 @@ class Publisher:
         if fault is not None:
             entry.future.set_exception(fault)
         elif ack is not None:
+            if ack.duplicate:
+                counted.add("repofold.messages.dropped", "message_id")
             entry.future.set_result(ack)
 
     async def sweep(self) -> None:

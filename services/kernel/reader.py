@@ -18,6 +18,7 @@ from msgspec import Struct
 from contracts.errors import Fault
 from services.kernel import logs
 from services.kernel.bus import Bus, Msg, Subscription
+from services.kernel.consumer import unfilled
 
 log = logs.get(__name__)
 _NS = 1_000_000_000
@@ -180,7 +181,7 @@ class StreamReader:
         status = (message.headers or {}).get("Status", "100")
         if status == "100":
             return
-        self._requested = 0
+        self._requested -= unfilled(message, self._requested)
         described = (message.headers or {}).get("Description", "").lower()
         if status not in ("404", "408", "409") or "deleted" in described:
             self._broken = True

@@ -44,6 +44,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     max_file_bytes: int = 1_000_000  # larger files are recorded but not extracted
     reconcile_seconds: int = 900
     reconcile_jitter_seconds: int = 300
+    tick_seconds: int = 15  # between two looks of the maintainer at each repository
+    full_walk_seconds: int = 3600  # a tree whose file events come goes no longer without a walk
+    gap_scan_seconds: int = 1200  # between two looks for records that lack what is made of them
+    audit_seconds: int = 86_400  # between two runs that hash every file again
+    history_commits: int = 5000  # newest commits that search learns from; 0 = none
+    pacing: bool = True  # indexing gives way to questions and backs off from what is congested
     embed_provider: str = "static"  # static, http, none (records wait, no vectors)
     embed_url: str = ""  # OpenAI-compatible base URL, e.g. http://127.0.0.1:11434/v1
     embed_model: str = ""  # the endpoint's name of it
@@ -54,7 +60,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     semantic_retrieval: str = "approximate"  # approximate, exact; anything else = approximate
     ann_threshold_vectors: int = 60_000  # exact scan below, an index of codes from here on
     ann_sweep_seconds: int = 900
+    exact_scan_vectors: int = 4_000_000  # more are not scanned for want of an index; 0 = all
     cache_bytes: int = 2 << 30  # of each extract and vector cache; oldest half dropped beyond
+    codemap_cache_dir: str = ""  # folder where machines share baselines; CODEMAP_CACHE_DIR names it too
     tokenizer: str = "o200k"  # o200k, cl100k
     workspace_roots: tuple[str, ...] = ()  # repositories below may be added; a:b
     mode: str = "single"  # single, workspace: with tools to list, add and remove repositories
@@ -65,6 +73,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     allowed_hosts: tuple[str, ...] = ()  # Host headers taken besides the address's; a:b
     results: str = "both"  # both, text, structured
     drain_seconds: float = 20.0  # time for what is in hand when a worker is stopped
+    max_lease_seconds: int = 300  # longest claim on a note; 30 to 7200
+    memory_default_ttl: tuple[str, ...] = ()  # life of new notes: repo=seconds, *=seconds
+    memory_archive_dir: str = ""  # directory that memory is exported to; none = no archive
+    memory_archive_seconds: int = 300  # between two exports; at least 30
+    memory_archive_restore: str = "auto"  # auto (into an empty log only), always, off
+    memory_archive_stop_seconds: float = 20.0  # for the last export at a stop; 1 to 60
 
     @property
     def state(self) -> Path:
@@ -74,12 +88,18 @@ class Settings(Struct, frozen=True, kw_only=True):
     def projections(self) -> Path:
         return self.state / "projections"
 
+    @property
+    def longest_lease_seconds(self) -> int:
+        return min(max(self.max_lease_seconds, 30), 7200)
+
 
 def from_environment(environ: Mapping[str, str] | None = None) -> Settings:
     """Read REPOFOLD_* variables; raises InvalidArgument naming the variable that is unknown or unreadable."""
     source = os.environ if environ is None else environ
     raw: dict[str, object] = {}
     fields = {field.name: field for field in msgspec.structs.fields(Settings)}
+    if shared := source.get("CODEMAP_CACHE_DIR", ""):  # under the name that other servers know it by
+        raw["codemap_cache_dir"] = shared
     for variable, value in source.items():
         if not variable.startswith(_PREFIX) or variable in _ELSEWHERE:
             continue

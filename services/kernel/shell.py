@@ -8,6 +8,7 @@ Faust's own agents, streams, tables and topics are not used: they lose messages 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
@@ -20,9 +21,11 @@ from mode import Service, Worker
 
 from services.kernel import logs
 from services.kernel.bus import Bus
+from services.kernel.reporter import Reporter
 from services.kernel.settings import Settings
 
 log = logs.get(__name__)
+_LAST_WORD_S = 2.0
 
 
 class Parts:
@@ -58,6 +61,7 @@ class WorkerApp(faust.App):
         self._settings = settings
         self._workers = workers
         self._parts: list[Parts] = []
+        self._reporter: Reporter | None = None
         super().__init__(
             "repofold-" + "-".join(workers),
             broker="memory://",
@@ -77,6 +81,9 @@ class WorkerApp(faust.App):
             self._parts.append(parts)
             for service in parts.services:
                 await self.add_runtime_dependency(service)
+        if self._parts:  # one of them tells what the process counts
+            self._reporter = Reporter(self._parts[0].bus, self._parts[0].name)
+            await self.add_runtime_dependency(self._reporter)
         gc.collect()
         gc.freeze()
         gc.set_threshold(50_000, 20, 50)
@@ -89,6 +96,9 @@ class WorkerApp(faust.App):
         )
 
     async def on_shutdown(self) -> None:
+        if self._reporter is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._reporter.report(), _LAST_WORD_S)
         for parts in reversed(self._parts):
             if parts.on_stop is not None:
                 await parts.on_stop()

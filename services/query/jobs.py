@@ -7,10 +7,16 @@ import time
 from contracts.ids import RepoId
 from contracts.tools.repocontext import IndexStatus, JobStatus, Pacing
 from services.query.entries import time_text
+from store.read.history import standing_of
 from store.read.live import Snapshot
 
+# Of a command line that asks the projection: it hears no worker.
+_UNKNOWN_PACE = Pacing(state="Idle", batch_delay_milliseconds=0, foreground_requests=0)
 
-def index_status(snapshot: Snapshot | None, repo_id: RepoId) -> IndexStatus:
+
+def index_status(
+    snapshot: Snapshot | None, repo_id: RepoId, pacing: Pacing = _UNKNOWN_PACE
+) -> IndexStatus:
     """The newest pass with the counters of this moment; status "None" when never onboarded."""
     row = None if snapshot is None else snapshot.repo(repo_id)
     state = None if snapshot is None else snapshot.newest_pass(repo_id)
@@ -21,8 +27,9 @@ def index_status(snapshot: Snapshot | None, repo_id: RepoId) -> IndexStatus:
         done = row.state == "reset"
         return IndexStatus(
             repo_id=repo_id, status="Completed" if done else "Running", phase="Done" if done else "Pending",
-            pacing=None if done else _PACING_OFF,
+            pacing=None if done else pacing,
         )  # fmt: skip
+    history = standing_of(snapshot.txn, repo_id)
     running = state.status == "Running"
     end = state.completed_ms or time.time_ns() // 1_000_000
     return IndexStatus(
@@ -39,19 +46,18 @@ def index_status(snapshot: Snapshot | None, repo_id: RepoId) -> IndexStatus:
         files_embedded=totals.embedded,
         symbols_embedded=totals.embedded_symbols,
         files_content_projected=totals.extracted,
+        trees_swept=state.trees_swept,
+        entries_deleted=state.entries_deleted,
         attempt=state.attempt,
         started_at=time_text(state.started_ms),
         updated_at=time_text(state.updated_ms),
         completed_at=time_text(state.completed_ms),
         elapsed_milliseconds=max(end - state.started_ms, 0) if state.started_ms else None,
         error=state.error or None,
-        pacing=_PACING_OFF if running else None,
+        pacing=pacing if running else None,
+        history_commits=history.commits,
+        history_notice=history.notice or None,
     )
-
-
-_PACING_OFF = Pacing(
-    state="Disabled", reason=None, batch_delay_milliseconds=0, foreground_requests=0
-)
 
 
 _STATUS: dict[str, JobStatus] = {

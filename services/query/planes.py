@@ -15,12 +15,19 @@ from contextlib import AbstractContextManager, contextmanager
 
 from msgspec import Struct
 
+from services.kernel import logs
+from services.kernel.instruments import counted
+from services.query.fallback import INDEX_FAULTS
 from services.query.ranking.corpus import Corpus
 from services.query.ranking.dense import DensePlane, VectorTable
 from services.query.ranking.facts import FileFacts
+from services.query.ranking.history import FileHistory, History
 from store.ann import AnnGenerations, Overlay
+from store.read import history
 from store.read.live import Projections, Snapshot
 from store.rows import RepoRow
+
+log = logs.get(__name__)
 
 
 class Vectors(Struct, frozen=True):
@@ -29,6 +36,13 @@ class Vectors(Struct, frozen=True):
     space: str
     upto: int
     table: VectorTable
+
+
+class Commits(Struct, frozen=True):
+    """The earlier commits of a repository."""
+
+    stamp: tuple[bytes, ...]
+    history: History
 
 
 class Plane:
@@ -54,9 +68,17 @@ class Plane:
             for sequence in map(int, self.corpus.file_sequence)
         }
         self.facts = FileFacts(self.corpus, list(self.path_by_sequence.values()))
-        self.vectors = _vectors(snapshot, row, older, space)
+        self.commits = _commits(snapshot, row, older)
+        self._history: FileHistory | None = None
+        self.vector_fault = ""  # why stored vectors cannot be read
+        try:
+            self.vectors = _vectors(snapshot, row, older, space)
+        except INDEX_FAULTS as error:
+            self.vectors = None
+            self.vector_fault = repr(error)[:300]
         self._dense: DensePlane | None = None
         self._overlay: Overlay | None = None
+        self._other_space = False  # the published generation is of another one
         self.closed = False
 
     @property
@@ -66,19 +88,29 @@ class Plane:
             self._dense = DensePlane(self.corpus, self.vectors.table)
         return self._dense
 
+    @property
+    def history(self) -> FileHistory | None:
+        """Earlier commits laid under the files; None when there are none."""
+        if self._history is None and self.commits is not None:
+            self._history = FileHistory(self.commits.history, self.facts.paths)
+        return self._history
+
     def overlay(self, generations: AnnGenerations) -> Overlay | None:
         """The published generation laid over the live vectors; None when there is none to use."""
         if self._overlay is None and self.vectors is not None:
             index = generations.get(self.snapshot.txn, self.row.repo_id).index
             if index is not None and index.space == self.vectors.space:
                 self._overlay = Overlay(index, self.vectors.table)
+            elif index is not None and not self._other_space:
+                self._other_space = True
+                counted.add("repocontext.ann.index.load", "discarded", "embedding_space_change")
         return self._overlay
 
     def close(self) -> None:
         """Unpin the snapshot. Vectors and paths stay for the plane that comes after this one."""
         if not self.closed:
             self.closed = True
-            self._dense = self._overlay = None
+            self._dense = self._overlay = self._history = None
             del self.corpus, self.facts
             self._pinned.__exit__(None, None, None)
 
@@ -155,6 +187,21 @@ class Planes:
     def close(self) -> None:
         self.unpin()
         self._planes.clear()
+
+
+def _commits(snapshot: Snapshot, row: RepoRow, older: Plane | None) -> Commits | None:
+    """The stored commits, as the older plane has them when they are the same; damaged ones count not."""
+    stamp = history.stamp_of(snapshot.txn, row.repo_id)
+    if not stamp:
+        return None
+    if older is not None and older.commits is not None and older.commits.stamp == stamp:
+        return older.commits
+    try:
+        parts = history.commits_of(snapshot.txn, row.repo_id)
+        return Commits(stamp, History(parts)) if parts else None
+    except INDEX_FAULTS as error:
+        log.warning("history_unreadable", repo=row.repo_id, error=repr(error)[:300])
+        return None
 
 
 def _vectors(snapshot: Snapshot, row: RepoRow, older: Plane | None, space: str) -> Vectors | None:

@@ -2,11 +2,13 @@
 
 consumes  WORK work.seen.<repo>.>           WalkBatch WalkFinished
 produces  WORK work.extract.<repo>.<path>   ExtractJob, with the file's bytes
-          INDEX index.<repo>.file.<path>    FileRemoved, only over an older version
+          INDEX index.<repo>.file.<path>    FileRemoved, only over an older version; a record that
+                                            lacks something once more (backfill.py)
           INDEX index.<repo>.anchor.<path>  AnchorMoved
           INDEX index.<repo>.pass           PassChanged
           WORK work.pass.<repo>             PassJob, when a walk must be repeated
 follows   node.<node>.folded                what has come onto record meanwhile
+          PROGRESS progress.-.embedder      whether vectors can be expected
 
 What is on record is the projection plus what this process issued and has not seen folded yet. After
 a restart that memory is gone; paths with a job still on WORK are then issued again, whatever the
@@ -32,36 +34,50 @@ from contracts.errors import Fault, NotFound, Unavailable
 from contracts.events import AnyJob
 from contracts.events.index import AnchorMoved, FileRemoved, PassChanged
 from contracts.events.jobs import ExtractJob, PassJob, SeenEntry, WalkBatch, WalkFinished
-from contracts.events.progress import StageProgress
+from contracts.events.progress import AnyProgress, StageProgress, WorkerState
 from contracts.extract import compressed
 from contracts.ids import RepoId, RepoPath
-from contracts.subjects import DURABLES
+from contracts.subjects import DURABLES, INDEX, WORK
 from services.kernel import logs, memory
 from services.kernel.bus import Bus
 from services.kernel.consumer import Consumer, Delivery, Outbox, Policy
+from services.kernel.instruments import counted
 from services.kernel.settings import Settings
 from services.kernel.shell import Parts
+from services.reconciler import counting
+from services.reconciler.backfill import renew
 from services.reconciler.plan import (
     GONE,
     GONE_BELOW,
     Issued,
+    is_settled,
     next_version,
-    on_record,
     unchanged_by_stat,
 )
-from services.reconciler.running import Ledger, RepoWork, RunningPass, Seen
+from services.reconciler.running import (
+    PATIENCE_S,
+    STUCK_S,
+    Ledger,
+    RepoWork,
+    RunningPass,
+    Seen,
+)
 from services.source.reading import Outcome, TreeReader
+from store.read.gaps import Gap, gaps_of
 from store.read.live import Projections, Snapshot
 from store.rows import FileRow, RepoRow
 
 log = logs.get(__name__)
 _SPEC = next(spec for spec in DURABLES if spec.name == "reconciler")
+_FAULTS = "repocontext.bootstrap.pass_arm_faults"
 _READ_AT_ONCE = 48  # files read between two looks at the loop
 _PROGRESS_S = 0.2
 _STALL_S = 15.0
 _CHECK_S = 1.0
 _LOOK_S = 0.1
 _MISSES = 200
+_TELL_S = 20.0  # a running pass tells of itself at least so often
+_decode_progress = msgspec.msgpack.Decoder(Envelope[AnyProgress]).decode
 
 
 class Reconciler(Service):
@@ -78,9 +94,11 @@ class Reconciler(Service):
         self._index_position = 0
         self._progress_at = 0.0
         self._lock = asyncio.Lock()
+        self._embedder = ""  # its state as it last told it
 
     async def on_start(self) -> None:
         await self._bus.subscribe(subjects.folded(self._settings.node), self._folded)
+        await self._bus.subscribe(subjects.progress("", "embedder"), self._embedder_said)
         self.add_future(self._finish_passes())
         await self._resume_unfinished()
 
@@ -104,6 +122,12 @@ class Reconciler(Service):
         notice = msgspec.msgpack.decode(message.data)
         self._index_position = notice["index"]
         self._check.set()
+
+    async def _embedder_said(self, message: Msg) -> None:
+        said = _decode_progress(message.data).event
+        if isinstance(said, WorkerState):
+            self._embedder = said.state
+            self._check.set()
 
     # -- one message after the other --------------------------------------------------------
 
@@ -129,27 +153,31 @@ class Reconciler(Service):
         if row is None or row.index_generation < envelope.generation:
             raise Unavailable("the projection lags behind the registry", repo=envelope.repo)
         if row.index_generation > envelope.generation or row.state != "registered":
-            self._work.pop(envelope.repo, None)
+            self._forget(envelope.repo)
             return None
         return row
+
+    def _forget(self, repo_id: str) -> None:
+        if (work := self._work.pop(repo_id, None)) is not None:
+            counting.cut_off(repo_id, work.running)
 
     async def _work_of(self, row: RepoRow) -> RepoWork:
         work = self._work.get(row.repo_id)
         if work is None or work.generation != row.index_generation:
-            pending = await self._jobs_under_way(row.repo_id)
+            self._forget(row.repo_id)
+            pending = await self._subjects(WORK, f"work.extract.{subjects.token(row.repo_id)}.>")
             work = RepoWork(
                 generation=row.index_generation, issued={}, ledger=Ledger({}), uncertain=pending
             )
             self._work[row.repo_id] = work
         return work
 
-    async def _jobs_under_way(self, repo: str) -> set[str]:
-        """Subjects of the extract jobs that earlier processes left on WORK."""
+    async def _subjects(self, stream: str, pattern: str) -> set[str]:
+        """The subjects that a stream holds messages of, e.g. jobs that earlier processes left."""
         found: set[str] = set()
-        prefix = f"work.extract.{subjects.token(repo)}.>"
         while True:
-            body = {"subjects_filter": prefix, "offset": len(found)}
-            answer = await self._bus.api("STREAM.INFO.WORK", body, timeout=10)
+            body = {"subjects_filter": pattern, "offset": len(found)}
+            answer = await self._bus.api(f"STREAM.INFO.{stream}", body, timeout=10)
             page = answer["state"].get("subjects") or {}
             found |= set(page)
             if not page or len(found) >= answer.get("total", len(found)):
@@ -168,7 +196,7 @@ class Reconciler(Service):
                 return
             seen.paths.update(entry.path for entry in event.entries)
             running.scanned += len(event.entries)
-        todo = self._sift(row, work, event.entries)
+        todo = list(event.entries) if event.audit else self._sift(row, work, event.entries)
         present = [entry for entry in todo if entry.size_bytes >= 0]
         for start in range(0, len(present), _READ_AT_ONCE):
             await self._read_and_issue(
@@ -185,16 +213,34 @@ class Reconciler(Service):
     async def _running(self, row: RepoRow, work: RepoWork, event: WalkBatch) -> RunningPass:
         running = work.running
         if running is None or running.pass_id != event.pass_id:
-            running = RunningPass(
-                event.pass_id, event.reason, event.attempt, event.started_ms or now_ms()
-            )
-            work.running = running
+            counting.cut_off(row.repo_id, running)
+            running = work.running = await self._begun(row, work, event)
         if work.seen is None or work.seen.walk_id != event.walk_id:  # the walk began again
             running.scanned = 0
             running.walked = False
             running.phase = "Reconciling"
-            await self._record(row, running.state("Running", work.ledger))
+            await self._tell(row, work, running)
         return running
+
+    async def _begun(
+        self, row: RepoRow, work: RepoWork, event: WalkBatch | WalkFinished
+    ) -> RunningPass:
+        with self._projections.read() as snapshot:
+            before = snapshot.newest_pass(row.repo_id)
+            recorded = {file.path for file in snapshot.files(row.repo_id)} if event.audit else set()
+        if event.audit:  # what is folded here but gone from the stream would be lost by a replay
+            held = await self._subjects(INDEX, f"index.{subjects.token(row.repo_id)}.file.>")
+            absent = {subjects.file_record(row.repo_id, path) for path in recorded} - held
+            work.absent = absent
+        counting.begun(row.repo_id)
+        return RunningPass(
+            event.pass_id,
+            event.reason,
+            event.attempt,
+            event.started_ms or now_ms(),
+            audit=event.audit,
+            audited_ms=0 if before is None else before.audited_ms,
+        )
 
     def _sift(self, row: RepoRow, work: RepoWork, entries: Iterable[SeenEntry]) -> list[SeenEntry]:
         """Entries that need a look at their bytes or a removal; the others are settled by stat."""
@@ -233,6 +279,7 @@ class Reconciler(Service):
                 if running is not None:
                     running.notice = f"{outcome.path[:200]}: {outcome.problem}"
                 log.info("unreadable_file", repo=row.repo_id, reason=outcome.problem)
+                counted.add(_FAULTS, "ingest-files", "unreadable")
                 continue
             if not outcome.eligible:
                 if running is not None:
@@ -255,9 +302,13 @@ class Reconciler(Service):
         out: Outbox,
     ) -> None:
         issued = work.issued.get(outcome.path)
-        uncertain = self._uncertain(row.repo_id, work, outcome.path)
-        if on_record(outcome.digest, old, issued, uncertain=uncertain):
-            if issued is None and old is not None and old.anchor_ns <= outcome.anchor_ns:
+        lost = subjects.file_record(row.repo_id, outcome.path) in work.absent
+        uncertain = lost or self._uncertain(row.repo_id, work, outcome.path)
+        audit = running is not None and running.audit
+        proven = old is not None and old.holds_by_stat(outcome.size_bytes, outcome.mtime_ns)
+        if is_settled(outcome.digest, old, issued, uncertain=uncertain, audit=audit):
+            moved_on = old is not None and old.anchor_ns <= outcome.anchor_ns
+            if issued is None and old is not None and moved_on and not (audit and proven):
                 moved = AnchorMoved(
                     path=outcome.path,
                     digest=outcome.digest,
@@ -293,6 +344,9 @@ class Reconciler(Service):
             work.ledger.note(outcome.path, "updated")
         if running is not None:
             running.issued += 1
+            running.diverged += audit and (
+                lost or (proven and old is not None and old.digest != outcome.digest)
+            )
 
     def _gone_paths(self, row: RepoRow, work: RepoWork, entries: Iterable[SeenEntry]) -> list[str]:
         paths: set[str] = set()
@@ -343,6 +397,7 @@ class Reconciler(Service):
                 work.issued[path] = Issued(version, "", await task)
             except Fault as fault:
                 if fault.code != "SUPERSEDED":
+                    counted.add(_FAULTS, "retire", fault.code.lower())
                     raise
             work.ledger.note(path, "removed")
 
@@ -353,9 +408,7 @@ class Reconciler(Service):
     ) -> None:
         seen, running = work.seen, work.running
         if running is None and event.batches == 0:  # an empty tree
-            running = work.running = RunningPass(
-                event.pass_id, event.reason, event.attempt, event.started_ms
-            )
+            running = work.running = await self._begun(row, work, event)
             seen = work.seen = Seen(event.walk_id, set(), set())
         if (
             seen is None
@@ -364,13 +417,15 @@ class Reconciler(Service):
             or len(seen.batches) != event.batches
         ):
             # Batches were handled by a process that is gone, or are still to be redelivered.
-            await self._ask_for_pass(row, "resume", event.attempt, event.pass_id)
+            await self._ask_for_pass(row, "resume", event.attempt, event.pass_id, audit=event.audit)
             return
         running.reason, running.attempt, running.notice = (
             event.reason,
             event.attempt,
             event.notice or running.notice,
         )
+        sound = "conclusive" if event.complete else "probe_failed"
+        counted.add("repocontext.bootstrap.coverage_probe", "sweep", sound)
         if event.error:
             running.error = event.error
             await self._close(row, work, running, "Failed")
@@ -382,11 +437,41 @@ class Reconciler(Service):
             await self._remove(row, work, sorted(live - seen.paths), event.pass_id)
         await out.stored()
         work.uncertain.clear()
+        work.absent.clear()
+        await self._backfill(row, work, running)
         running.walked = True
         running.phase = "Applying"
         work.stalled_at = time.monotonic()
-        await self._record(row, running.state("Running", work.ledger))
+        await self._tell(row, work, running)
         self._check.set()
+
+    async def _backfill(self, row: RepoRow, work: RepoWork, running: RunningPass) -> None:
+        """Have made what records lack: vectors, bodies, texts, symbols."""
+        reached = await self._embedded_to()
+
+        def look() -> list[Gap]:
+            with self._projections.read() as snapshot:
+                return gaps_of(snapshot, row.repo_id, reached)
+
+        gaps = [
+            gap
+            for gap in await asyncio.to_thread(look)
+            if gap.lacks != "extract" and gap.path not in work.issued
+        ]
+        renewed = await renew(self._bus, row.repo_id, gaps)
+        for record in renewed:
+            work.issued[record.path] = Issued(record.version, record.digest, record.sequence)
+        running.renewed = len(renewed)
+        running.issued += len(renewed)
+        if renewed:
+            log.warning("records_renewed", repo=row.repo_id, files=len(renewed))
+
+    async def _embedded_to(self) -> int:
+        """INDEX sequence up to which the embedders are done with every record; -1 without any."""
+        if self._settings.embed_provider == "none":
+            return -1
+        info = await self._bus.api(f"CONSUMER.INFO.{INDEX}.embedder", {})
+        return int(info["ack_floor"]["stream_seq"])
 
     async def _finish_passes(self) -> None:
         """Strike out what came onto record; end passes that have nothing left to wait for."""
@@ -399,7 +484,10 @@ class Reconciler(Service):
             await asyncio.sleep(_LOOK_S if waiting else 0)
             async with self._lock:
                 for repo_id, work in list(self._work.items()):
-                    await self._settle(repo_id, work)
+                    try:
+                        await self._settle(repo_id, work)
+                    except Unavailable as fault:  # the broker is away; looked at again in a second
+                        log.info("settling_put_off", repo=repo_id, error=fault.message)
 
     async def _settle(self, repo_id: str, work: RepoWork) -> None:
         try:
@@ -411,7 +499,7 @@ class Reconciler(Service):
         except NotFound:
             return
         if row is None or row.index_generation != work.generation or row.state != "registered":
-            self._work.pop(repo_id, None)
+            self._forget(repo_id)
             return
         if len(work.issued) != before or not work.issued:
             work.stalled_at = time.monotonic()
@@ -425,21 +513,46 @@ class Reconciler(Service):
         await self._progress(repo_id, running, "extract", done, running.issued)
         if running.walked:
             await self._progress(repo_id, running, "embed", totals.embedded, totals.wanted)
+        patience_s = PATIENCE_S
+        if totals.wanted > totals.embedded and running.walked and not work.issued:
+            patience_s = await self._patience_s(running.stuck_s(totals.embedded))
         changed = running.advance(
-            outstanding=len(work.issued), wanted=totals.wanted, embedded=totals.embedded
+            outstanding=len(work.issued),
+            wanted=totals.wanted,
+            embedded=totals.embedded,
+            patience_s=patience_s,
         )
         if changed == "Done":
             await self._close(row, work, running, "Completed")
-        elif changed is not None:
-            await self._record(row, running.state("Running", work.ledger))
+        elif changed is not None or time.monotonic() - running.told_at > _TELL_S:
+            await self._tell(row, work, running)
+
+    async def _patience_s(self, stuck_s: float) -> float:
+        """How long a pass waits for the next vectors."""
+        if self._settings.embed_provider == "none":
+            return 0.0
+        if self._embedder in ("down", "idle"):
+            return STUCK_S
+        if stuck_s < STUCK_S:
+            return PATIENCE_S
+        info = await self._bus.api(f"CONSUMER.INFO.{INDEX}.embedder", {})
+        idle = info["num_pending"] == 0 and info["num_ack_pending"] == 0
+        return STUCK_S if idle else PATIENCE_S
+
+    async def _tell(self, row: RepoRow, work: RepoWork, running: RunningPass) -> None:
+        running.told_at = time.monotonic()
+        await self._record(row, running.state("Running", work.ledger))
 
     def _strike_out(self, snapshot: Snapshot, repo_id: str, work: RepoWork, position: int) -> None:
         """Forget what has come onto record. Jobs are done about in order: a row of misses ends the look."""
         misses: list[str] = []
         for path, issued in list(work.issued.items()):
             recorded = snapshot.file(repo_id, path)
-            folded = recorded is not None and recorded.version >= issued.version
-            if folded or (not issued.digest and issued.sequence and position >= issued.sequence):
+            if issued.sequence:
+                folded = position >= issued.sequence
+            else:
+                folded = recorded is not None and recorded.version >= issued.version
+            if folded:
                 del work.issued[path]
                 continue
             misses.append(path)
@@ -463,7 +576,13 @@ class Reconciler(Service):
 
     async def _close(self, row: RepoRow, work: RepoWork, running: RunningPass, status: str) -> None:
         running.phase = "Done"
+        if running.diverged:
+            log.warning("audit_found_divergence", repo=row.repo_id, files=running.diverged)
+            running.notice = running.notice or (
+                f"{running.diverged} files differed from their records though size and time did not"
+            )
         await self._record(row, running.state(status, work.ledger))
+        counting.ended(row.repo_id, running, work.ledger, status)
         for stage in ("walk", "reconcile", "extract", "embed"):
             await self._bus.publish(
                 subjects.progress(row.repo_id, stage),
@@ -490,9 +609,16 @@ class Reconciler(Service):
             )
         )
 
-    async def _ask_for_pass(self, row: RepoRow, reason: str, attempt: int, pass_id: str) -> None:
+    async def _ask_for_pass(
+        self, row: RepoRow, reason: str, attempt: int, pass_id: str, *, audit: bool = False
+    ) -> None:
         job = PassJob(
-            pass_id=pass_id, reason=reason, root=row.root, filters=row.filters, attempt=attempt
+            pass_id=pass_id,
+            reason=reason,
+            root=row.root,
+            filters=row.filters,
+            attempt=attempt,
+            audit=audit,
         )
         await (await self._bus.put(subjects.pass_job(row.repo_id), self._wrap(row, job, pass_id)))
 
@@ -542,6 +668,8 @@ class Reconciler(Service):
 
     async def on_shutdown(self) -> None:
         self._check.set()
+        for repo_id in list(self._work):
+            self._forget(repo_id)
         for _, reader in self._readers.values():
             reader.close()
         self._projections.close()

@@ -16,7 +16,7 @@ class Issued(Struct):
 
     version: int
     digest: str  # "" for a removal
-    sequence: int = 0  # INDEX sequence of a removal
+    sequence: int = 0  # INDEX sequence of a removal, or of a record appended once more
 
 
 def unchanged_by_stat(
@@ -30,6 +30,14 @@ def unchanged_by_stat(
         and row.extractor_version in ("", EXTRACTOR_VERSION)
         and row.holds_by_stat(entry.size_bytes, entry.mtime_ns)
     )
+
+
+def is_settled(
+    digest: str, row: FileRow | None, issued: Issued | None, *, uncertain: bool, audit: bool
+) -> bool:
+    """Whether nothing is to be done about bytes that were read; an audit tries failed extracts again."""
+    failed = audit and issued is None and row is not None and row.skipped == "extract_failed"
+    return not failed and on_record(digest, row, issued, uncertain=uncertain)
 
 
 def on_record(digest: str, row: FileRow | None, issued: Issued | None, *, uncertain: bool) -> bool:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 
+import msgspec
 from msgspec import Struct
 
 from contracts.envelope import now_ms
 from contracts.events.index import PassChanged
 from services.reconciler.plan import Issued
 
-_VECTOR_PATIENCE_S = 5.0  # a pass does not wait longer than this for vectors that do not come
+STUCK_S = 5.0  # without new vectors, when nobody makes any
+PATIENCE_S = 60.0  # without new vectors, while an embedder has work and says that it is well
 
 
 class Seen(Struct):
@@ -55,6 +57,11 @@ class RunningPass(Struct):
     error: str = ""
     notice: str = ""
     walked: bool = False  # the walk is finished and removals are issued
+    audit: bool = False
+    audited_ms: int = 0  # when the audit before this pass was over
+    diverged: int = 0  # files whose bytes were not on record although size and time said so
+    renewed: int = 0  # records appended once more for what they lacked
+    told_at: float = 0.0  # monotonic, when the record of the pass was last written
     embedded_seen: int = -1
     embedded_at: float = 0.0
 
@@ -62,6 +69,7 @@ class RunningPass(Struct):
         """The record of this moment."""
         now = now_ms()
         added, updated = ledger.count("added"), ledger.count("updated")
+        audited_ms = now if self.audit and status == "Completed" else self.audited_ms
         return PassChanged(
             pass_id=self.pass_id,
             reason=self.reason,
@@ -78,30 +86,37 @@ class RunningPass(Struct):
             completed_ms=now if status in ("Completed", "Failed", "Cancelled") else 0,
             error=self.error,
             notice=self.notice,
+            audited_ms=audited_ms,
         )
 
-    def advance(self, *, outstanding: int, wanted: int, embedded: int) -> str | None:
+    def advance(
+        self, *, outstanding: int, wanted: int, embedded: int, patience_s: float = PATIENCE_S
+    ) -> str | None:
         """Move on as far as the counts allow; the new phase, or None when nothing changed.
 
         `outstanding` are versions issued and not yet on record. Vectors are waited for as long as
-        they keep coming: a dead embedder must not keep a pass open.
+        they keep coming, and `patience_s` longer: an embedder that is down must not keep a pass
+        open. What is missing then is told, and made up for when it is back.
         """
         before = self.phase
         if not self.walked:
             return None
         if outstanding:
             self.phase = "Applying"
-        elif wanted > embedded and self._coming(embedded):
+        elif wanted > embedded and self.stuck_s(embedded) < patience_s:
             self.phase = "Vectorising"
         else:
             self.phase = "Done"
+            if wanted > embedded and not self.notice:
+                self.notice = f"{wanted - embedded} files wait for their vectors"
         return self.phase if self.phase != before else None
 
-    def _coming(self, embedded: int) -> bool:
+    def stuck_s(self, embedded: int) -> float:
+        """Seconds since the number of files with vectors last changed."""
         now = time.monotonic()
         if embedded != self.embedded_seen:
             self.embedded_seen, self.embedded_at = embedded, now
-        return now - self.embedded_at < _VECTOR_PATIENCE_S
+        return now - self.embedded_at
 
 
 class RepoWork(Struct):
@@ -111,6 +126,7 @@ class RepoWork(Struct):
     issued: dict[str, Issued]
     ledger: Ledger
     uncertain: set[str]  # subjects of jobs that an earlier process issued and nobody has done yet
+    absent: set[str] = msgspec.field(default_factory=set)  # subjects whose record the stream lost
     seen: Seen | None = None
     running: RunningPass | None = None
-    stalled_at: float = 0.0
+    stalled_at: float = msgspec.field(default_factory=time.monotonic)  # nothing came since then

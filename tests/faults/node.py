@@ -17,6 +17,7 @@ from contracts.errors import Fault
 from ops.bench.node import Node
 from ops.node.workers import command
 from store.digest import digest_line
+from store.map_digest import map_digest_line
 
 PATIENCE_S = 90
 
@@ -40,7 +41,7 @@ def processes(node: Node) -> dict[str, list[psutil.Process]]:
             continue
         if "nats-server" in line:
             found.setdefault("broker", []).append(process)
-        for name in ("walker", "projector", "extractor", "query"):
+        for name in ("walker", "projector", "extractor", "query", "resolver"):
             if f"work {name}" in line:
                 found.setdefault(name, []).append(process)
     return found
@@ -99,6 +100,24 @@ def settled_digest(node: Node) -> str:
         last = line
         time.sleep(0.3)
     raise AssertionError(f"never settled: {last}")
+
+
+def settled_map(node: Node) -> str:
+    """The digest of the code map once every live file is resolved."""
+    end = time.monotonic() + PATIENCE_S
+    last = ""
+    while time.monotonic() < end:
+        try:
+            status = node.client.call("repo_status", repo_path=str(node.root))
+            if status["data"]["live_pending_files"] == 0:
+                line = map_digest_line(node.state / "projections")
+                if line == last:
+                    return line
+                last = line
+        except (OSError, HTTPException, Fault) as error:
+            last = repr(error)
+        time.sleep(0.2)
+    raise AssertionError(f"never resolved: {last}")
 
 
 def cli(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from contracts.envelope import now_ms
 from contracts.errors import Fault, NotFound, Unavailable
 from contracts.ids import RepoId
@@ -17,8 +19,10 @@ from contracts.tools.repocontext import (
 )
 from services.query import jobs
 from services.query.entries import time_text
+from services.query.fallback import budget_of
 from services.query.host import View
 from services.query.registry import tool
+from services.source.embedding import Breaker
 from store.read.live import Snapshot
 from store.rows import RepoRow
 
@@ -66,6 +70,8 @@ def _host(view: View) -> Health:
         phase = "nothing_registered"
     elif "Building" in verdicts:
         phase = "building"
+    elif "SaturatedUnavailable" in verdicts:
+        phase = "saturated_unavailable"
     else:
         phase = "serving"
     ready = phase in ("keyword_only", "nothing_registered", "serving")
@@ -85,7 +91,7 @@ def _sentence(phase: RetrievalPhase) -> str:
         "keyword_only": "No embedder is configured; answers are by keyword, as intended.",
         "nothing_registered": "Nothing is indexed yet; onboard a repository.",
         "building": "Not all is indexed yet; answers may be by keyword and incomplete.",
-        "saturated_unavailable": "The node is at capacity; retry later.",
+        "saturated_unavailable": "More vectors are stored than may be scanned and there is no index of them yet; answers are by keyword.",
     }[phase]
 
 
@@ -98,6 +104,8 @@ def _verdict(view: View, snapshot: Snapshot, row: RepoRow) -> tuple[Verdict, str
     if row.state == "reset":
         return "Building", f"the index was reset; index it again with {_onboarding(view)}"
     last = view.host.retrieval.last.get(row.repo_id)
+    if (refused := _refused(view, snapshot, row)) is not None:
+        return "SaturatedUnavailable", refused
     proven = bool(totals.embedded and totals.embedded_chunks)
     if last is not None and last.faulty_since_ms:
         held = proven and now_ms() - last.faulty_since_ms < _HOLD_MS
@@ -112,6 +120,20 @@ def _verdict(view: View, snapshot: Snapshot, row: RepoRow) -> tuple[Verdict, str
             f"{totals.embedded} of {totals.wanted} files have vectors" if coming else None,
         )
     return "Building", "semantic_serving_not_yet_demonstrated"
+
+
+def _refused(view: View, snapshot: Snapshot, row: RepoRow) -> str | None:
+    """Why this corpus is scanned by nobody: it is over the bound and has no index. Clears by itself."""
+    settings, vectors = view.settings, row.counters.embedded_chunks
+    indexed = settings.semantic_retrieval == "exact" or vectors < settings.ann_threshold_vectors
+    if indexed or snapshot.ann_head(row.repo_id) is not None:
+        return None
+    if budget_of(vectors, settings.exact_scan_vectors) != "exceeded":
+        return None
+    return (
+        f"{vectors:,} vectors have no index yet and exceed the {settings.exact_scan_vectors:,}"
+        " that are scanned without one"
+    )
 
 
 def _found_nothing(snapshot: Snapshot, row: RepoRow) -> bool:
@@ -133,10 +155,12 @@ def _repository(view: View, snapshot: Snapshot, repo_id: RepoId) -> RepositoryRe
     if row is None or row.state == "removed":
         return _unknown(repo_id)
     verdict, reason = _verdict(view, snapshot, row)
-    ingest: IndexStatus = jobs.index_status(snapshot, repo_id)
+    ingest: IndexStatus = jobs.index_status(snapshot, repo_id, view.host.pacing())
     totals = row.counters
     head = snapshot.ann_head(repo_id)
     last = view.host.retrieval.last.get(repo_id)
+    retrieval = view.host.retrieval
+    breakers = (retrieval.embedder.breaker, retrieval.fallback.breaker(repo_id))
     measured = totals.embedded or row.last_ingested_ms
     return RepositoryReadiness(
         repo_id=repo_id,
@@ -156,9 +180,9 @@ def _repository(view: View, snapshot: Snapshot, repo_id: RepoId) -> RepositoryRe
             vectors=head.vectors,
             partitions=head.partitions,
         ),
-        ann_can_serve=bool(totals.embedded),
-        breaker_open=view.host.retrieval.embedder.breaker.is_open,
-        breaker_probe_due_in=_probe_due_in(view),
+        ann_can_serve=bool(totals.embedded) and verdict != "SaturatedUnavailable",
+        breaker_open=any(breaker.is_open for breaker in breakers),
+        breaker_probe_due_in=_probe_due_in(breakers),
         last_retrieval_path=None if last is None else last.path,
         last_query_at=None if last is None else time_text(last.at_ms),
         content_phase="Serving"
@@ -171,9 +195,10 @@ def _repository(view: View, snapshot: Snapshot, repo_id: RepoId) -> RepositoryRe
     )
 
 
-def _probe_due_in(view: View) -> float | None:
-    breaker = view.host.retrieval.embedder.breaker
-    return round(breaker.probe_due_in_s, 1) if breaker.is_open else None
+def _probe_due_in(breakers: Sequence[Breaker]) -> float | None:
+    """Seconds until the last of what is left alone is tried again; looking uses no try up."""
+    due = [breaker.probe_due_in_s for breaker in breakers if breaker.is_open]
+    return round(max(due), 1) if due else None
 
 
 def _unknown(repo_id: RepoId) -> RepositoryReadiness:

@@ -29,6 +29,7 @@ from services.query.host import View
 from services.query.registry import tool
 from services.source.guard import resolve_root
 from services.source.ignore import compile_globs
+from services.source.origin import origin_slug
 from store import keys
 from store.read.live import Snapshot
 from store.rows import RepoRow
@@ -44,7 +45,9 @@ _SWEPT = (
     "changes",
     "ann_parts",
     "ann_heads",
+    "sessions",
 )
+_MEMORY = ("notes", "note_vectors")
 _ID_CHARS = 200
 
 
@@ -79,7 +82,7 @@ async def index_status(view: View, request: IndexStatusRequest) -> IndexStatus:
     never onboarded. Poll this after onboarding."""
     try:
         with view.read() as snapshot:
-            return jobs.index_status(snapshot, RepoId(request.repo_id))
+            return jobs.index_status(snapshot, RepoId(request.repo_id), view.host.pacing())
     except NotFound:
         return jobs.index_status(None, RepoId(request.repo_id))
 
@@ -122,12 +125,17 @@ async def _onboard(view: View, path: str, repo_id: str, request: Onboarding) -> 
         respect_gitignore=request.respect_gitignore,
         exclude_binary=request.exclude_binary,
     )
+    slug = origin_slug(root)
     command = AddRepo(
-        repo_id=checked, root=str(root), filters=filters, principal=view.caller.principal
+        repo_id=checked,
+        root=str(root),
+        filters=filters,
+        principal=view.caller.principal,
+        aliases=(slug,) if slug else (),
     )
     await view.host.command(checked, command)
     with view.read() as snapshot:
-        return jobs.index_status(snapshot, checked)
+        return jobs.index_status(snapshot, checked, view.host.pacing())
 
 
 def _last_segment(path: str) -> str:
@@ -154,8 +162,8 @@ async def remove_repo(view: View, request: RemoveRepoRequest) -> RepoRemoval:
     """Forget a repository with everything stored about it, its notes included. The disk is never
     touched. An unknown id removes nothing."""
     repo_id = RepoId(request.repo_id)
-    held = sum(_held(view, repo_id).values())
-    if not _known(view, repo_id):
+    held = sum(_held(view, repo_id, (*_SWEPT, *_MEMORY)).values())
+    if not held and not _known(view, repo_id):  # notes need no registered repository
         return RepoRemoval(repo_id=repo_id, entries_deleted=0)
     await view.host.command(repo_id, RemoveRepo(repo_id=repo_id, principal=view.caller.principal))
     return RepoRemoval(repo_id=repo_id, entries_deleted=held)
@@ -179,12 +187,19 @@ async def reset_index(view: View, request: ResetIndexRequest) -> IndexReset:
             census_cleared=False,
         )
     held = _held(view, repo_id)
-    await view.host.command(repo_id, ResetIndex(repo_id=repo_id, principal=view.caller.principal))
+    trees = tuple(name for name in _SWEPT if held[name])
+    command = ResetIndex(
+        repo_id=repo_id,
+        principal=view.caller.principal,
+        trees=trees,
+        entries=sum(held.values()),
+    )
+    await view.host.command(repo_id, command)
     return IndexReset(
         repo_id=repo_id,
-        entries_deleted=sum(held.values()),
+        entries_deleted=command.entries,
         elapsed_milliseconds=int((time.monotonic() - started) * 1000),
-        trees_swept=tuple(name for name in _SWEPT if held[name]),
+        trees_swept=trees,
         census_cleared=True,
     )
 
@@ -198,13 +213,13 @@ def _known(view: View, repo_id: RepoId) -> bool:
     return row is not None and row.state != "removed"
 
 
-def _held(view: View, repo_id: RepoId) -> dict[str, int]:
+def _held(view: View, repo_id: RepoId, tables: tuple[str, ...] = _SWEPT) -> dict[str, int]:
     """Rows of each table that belong to a repository."""
     try:
         with view.read() as snapshot:
-            return {name: _count(snapshot, name, repo_id) for name in _SWEPT}
+            return {name: _count(snapshot, name, repo_id) for name in tables}
     except NotFound:
-        return dict.fromkeys(_SWEPT, 0)
+        return dict.fromkeys(tables, 0)
 
 
 def _count(snapshot: Snapshot, table: str, repo_id: RepoId) -> int:

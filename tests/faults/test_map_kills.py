@@ -1,0 +1,60 @@
+"""kill -9 of the resolver at any moment: the code map converges to that of a clean run."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from contracts.errors import Fault
+from tests.faults import node as nodes
+from tests.faults.trees import grow
+
+pytestmark = [pytest.mark.slow, pytest.mark.broker]
+FILES = 500  # enough to be resolved in processes of their own
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return grow(tmp_path_factory.mktemp("tree") / "shop", FILES)
+
+
+@pytest.fixture(scope="module")
+def clean(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    with nodes.running(tree, tmp_path_factory.mktemp("clean") / "state") as node:
+        nodes.settled_digest(node)
+        node.client.call("index_ensure_baseline", repo_path=str(tree))
+        return nodes.settled_map(node)
+
+
+def test_a_killed_resolver_costs_nothing_but_time(tree: Path, clean: str, tmp_path: Path) -> None:
+    with nodes.running(tree, tmp_path / "state") as node:
+        for share in (5, 60):
+            _wait_resolved(node, FILES * share // 100)
+            nodes.kill(nodes.processes(node).get("resolver", []))
+        nodes.settled_digest(node)
+        node.client.call("index_ensure_baseline", repo_path=str(tree))
+        assert nodes.settled_map(node) == clean
+        assert nodes.processes(node)["resolver"]
+
+        done = nodes.cli("replay", "--state", str(tmp_path / "state"))
+        assert done.returncode == 0, done.stderr
+        assert nodes.settled_map(node) == clean
+
+
+def _wait_resolved(node: nodes.Node, files: int) -> None:
+    """Wait until the edges of at least so many files are stored."""
+    end = time.monotonic() + nodes.PATIENCE_S
+    while time.monotonic() < end:
+        try:
+            status = node.client.call("repo_status", repo_path=str(node.root))["data"]
+            recorded = node.client.call("repocontext_index_status", repoId=node.repo_id)
+        except Fault:  # nothing is registered yet
+            time.sleep(0.02)
+            continue
+        extracted = int(recorded["filesContentProjected"])
+        if extracted and extracted - int(status["live_pending_files"]) >= files:
+            return
+        time.sleep(0.01)
+    raise AssertionError("nothing was resolved")
