@@ -1,15 +1,17 @@
 """Which NATS user may do what?
 
 Every worker connects as a user of its own that reaches its own subjects and nothing else: a broken
-extractor cannot write facts, and nobody but the memory worker can write LOG.
+extractor cannot write facts, and nobody but the memory worker can write LOG, except for the resolver's
+workspaces.
 
     user        takes                          writes
-    walker      WORK durable, folded notices   work.seen work.pass progress
+    walker      WORK durable, core notices     work.seen work.pass, history parts, progress; asks how far vectors are
     reconciler  WORK durable, folded notices   work.extract work.pass, file/anchor/pass records, progress
-    extractor   WORK durable                   file records, progress
-    embedder    INDEX durable, the space       vec records, the space, progress; puts its durable back
+    extractor   WORK durable                   file records, progress, answers to the resolver
+    embedder    INDEX, LOG durables, the space vec and note records, the space, progress; puts durables back
     ann         INDEX in order, notices        ann records, progress
-    memory      CMD durable, LOG in order      log.>, work.pass, pass records, replies; purges INDEX, WORK
+    resolver    CMD durable, folded notices    edges, baselines, overlays, log.*.ws.>; read jobs; purges INDEX
+    memory      CMD durables, LOG in order     log.>, work.pass, pass records, replies; purges INDEX, WORK
     projector   LOG and INDEX in order         folded notices, replies
     query       notices, progress              commands, sessions, replay requests
     ops         everything                     provisioning, commands, dead letters put back; never log.>
@@ -22,6 +24,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from contracts.subjects import (
+    ANY_FOREGROUND,
     CMD,
     DEAD,
     DURABLES,
@@ -31,6 +34,7 @@ from contracts.subjects import (
     STREAMS,
     WORK,
     embedding_space,
+    progress,
 )
 
 _API = "$JS.API"
@@ -113,23 +117,28 @@ def _worker(
 
 _ANSWERS = (inbox("query"), inbox("ops"))
 _PROGRESS = "progress.>"
+_EMBEDDED = f"{_API}.CONSUMER.INFO.{INDEX}.embedder"  # how far vectors have been made
 
 USERS = (
-    _worker("walker", "work.seen.>", "work.pass.>", _PROGRESS, subscribe=("node.*.folded",)),
+    _worker(
+        "walker", "work.seen.>", "work.pass.>", "index.*.hist.>", _PROGRESS, _EMBEDDED,
+        subscribe=("node.*.folded", ANY_FOREGROUND),
+    ),
     _worker(
         "reconciler",
         "work.extract.>", "work.pass.>",
         "index.*.file.>", "index.*.anchor.>", "index.*.pass",
         _PROGRESS,
         *_newest(INDEX), f"{_API}.STREAM.INFO.{WORK}", f"{_API}.CONSUMER.INFO.{WORK}.extractor",
-        subscribe=("node.*.folded",),
+        f"{_API}.STREAM.INFO.{INDEX}", _EMBEDDED,
+        subscribe=("node.*.folded", ANY_FOREGROUND, progress("", "embedder")),
     ),
-    _worker("extractor", "index.*.file.>", _PROGRESS, *_newest(INDEX)),
+    _worker("extractor", "index.*.file.>", inbox("resolver"), _PROGRESS, *_newest(INDEX), subscribe=(ANY_FOREGROUND,)),
     _worker(
         "embedder",
-        "index.*.vec.>", "index.*.note.>", embedding_space(), _PROGRESS, *_newest(INDEX),
+        "index.*.vec.>", "index.*.note.>", embedding_space(), _PROGRESS, *_newest(LOG, INDEX),
         f"{_API}.CONSUMER.RESET.{INDEX}.embedder", f"{_API}.CONSUMER.RESET.{LOG}.note_embedder",
-        subscribe=(embedding_space(),),
+        subscribe=(embedding_space(), ANY_FOREGROUND),
     ),
     _worker(
         "ann",
@@ -138,10 +147,18 @@ USERS = (
         deny_publish=_not_the_durables(INDEX),
     ),
     _worker(
+        "resolver",
+        "index.*.edges.>", "index.*.base.>", "index.*.ws.>", "log.*.ws.>", "work.extract.*.=~.>",
+        _PROGRESS, *_ANSWERS, *_newest(LOG, INDEX), f"{_API}.STREAM.PURGE.{INDEX}",
+        subscribe=("node.*.folded",),
+    ),
+    _worker(
         "memory",
         "log.>", "work.pass.>", "index.*.pass", _PROGRESS, *_ANSWERS,
         *_newest(LOG, INDEX), *_reading(LOG),
+        f"{_API}.DIRECT.GET.{LOG}", f"{_API}.STREAM.MSG.GET.{LOG}",
         f"{_API}.STREAM.PURGE.{INDEX}", f"{_API}.STREAM.PURGE.{WORK}",
+        subscribe=("log.*.mem.>",),
     ),
     _worker(
         "projector",
@@ -151,7 +168,8 @@ USERS = (
     ),
     _worker(
         "query",
-        "cmd.>", "index.*.session.>", "node.*.replay", *_newest(LOG, INDEX),
+        "cmd.>", "index.*.session.>", "node.*.replay", "node.*.foreground", *_newest(LOG, INDEX),
+        f"{_API}.DIRECT.GET.{PROGRESS}",
         *(f"{_API}.STREAM.INFO.{stream.name}" for stream in STREAMS),
         *(f"{_API}.CONSUMER.INFO.{spec.stream}.{spec.name}" for spec in DURABLES),
         subscribe=("node.*.folded", _PROGRESS),

@@ -3,23 +3,34 @@
     LOG       log.<repo>.repo                registry facts; kept for ever
               log.<repo>.mem.<topic>.<id>    NoteRecorded; kept for ever
               log.=~.numbers                 NumbersTaken
+              log.<repo>.patch.<family>.<name>  RecordPatched; newest counts
+              log.<repo>.ws.<workspace>      WorkspaceRecorded; newest counts
     INDEX     index.<repo>.file.<path>       FileRecorded / FileRemoved
               index.<repo>.anchor.<path>     AnchorMoved
               index.<repo>.vec.<path>        VectorsStored
               index.<repo>.pass              PassChanged
               index.<repo>.note.<topic>.<id> NoteVectorsStored
               index.<repo>.session.<id>      SessionDelivered
+              index.<repo>.hist.<n>          HistoryStored (n = part)
               index.<repo>.ann.<n>           AnnPart (n = part), index.<repo>.ann.head AnnPublished
+              index.<repo>.edges.<path>      EdgesResolved / EdgesDropped
+              index.<repo>.base.<commit>.part.<n>  ManifestPart, .head BaselinePublished / BaselineDropped
+              index.<repo>.ws.<workspace>.<0|1>.<n>  ManifestPart, .head OverlayPublished; editions alternate
               index.=~.space                 SpaceAgreed; "=~" stands for no repository
     WORK      work.pass.<repo>               PassJob            -> walker
               work.seen.<repo>.<walk>.<n>    WalkBatch, WalkFinished -> reconciler
               work.extract.<repo>.<path>     ExtractJob         -> extractors (shared durable)
+              work.extract.<repo>.=~.<batch>.<path>  ReadJob, answered
     CMD       cmd.repo.<repo>                AddRepo RemoveRepo ResetIndex -> memory worker
               cmd.mem.<repo>                 RememberNote ClaimNote ... (events/memory.py) -> memory worker
+              cmd.map.<repo>                 EnsureBaseline RefreshOverlay ... (events/mapping.py) -> resolver
     PROGRESS  progress.<repo>.<stage>
+              progress.-.pace                PaceChanged
+              progress.-.metrics.<worker>.<instance>  InstrumentsTold
     DEAD      dead.<durable>.<subject>       original bytes, cause in headers
     (core)    node.<node>.folded             projector: positions after each commit; not stored
     (core)    node.<node>.replay             projector: rebuild request, answered
+    (core)    node.<node>.foreground         query: somebody waits for an answer while indexing goes on
 
 `<repo>` and `<path>` are escaped tokens: letters, digits, `-` and `_` stay, every other byte is
 `=XX`; a token over 160 characters is cut and ends in `=~` and the xx128 of the whole.
@@ -63,6 +74,14 @@ def note_log(repo: str, topic: str, item: str) -> str:
     return f"log.{token(repo)}.mem.{token(topic)}.{token(item)}"
 
 
+def workspace_log(repo: str, workspace: str) -> str:
+    return f"log.{token(repo)}.ws.{token(workspace)}"
+
+
+def record_patch(repo: str, family: str, name: str) -> str:
+    return f"log.{token(repo)}.patch.{token(family)}.{token(name)}"
+
+
 def memory_numbers() -> str:
     return f"log.{token('')}.numbers"
 
@@ -103,6 +122,35 @@ def ann_head(repo: str) -> str:
     return f"index.{token(repo)}.ann.head"
 
 
+def file_edges(repo: str, path: str) -> str:
+    return f"index.{token(repo)}.edges.{token(path)}"
+
+
+def baseline_part(repo: str, commit: str, part: int) -> str:
+    return f"index.{token(repo)}.base.{token(commit)}.part.{part}"
+
+
+def baseline_head(repo: str, commit: str) -> str:
+    return f"index.{token(repo)}.base.{token(commit)}.head"
+
+
+def overlay_part(repo: str, workspace: str, edition: int, part: int) -> str:
+    """Where a part of an edition lies: beside those of the edition before, which still serves."""
+    return f"index.{token(repo)}.ws.{token(workspace)}.{edition % 2}.{part}"
+
+
+def overlay_head(repo: str, workspace: str) -> str:
+    return f"index.{token(repo)}.ws.{token(workspace)}.head"
+
+
+def map_command(repo: str) -> str:
+    return f"cmd.map.{token(repo)}"
+
+
+def history_part(repo: str, part: int) -> str:
+    return f"index.{token(repo)}.hist.{part}"
+
+
 def index_all(repo: str) -> str:
     return f"index.{token(repo)}.>"
 
@@ -127,6 +175,10 @@ def note_command(repo: str) -> str:
     return f"cmd.mem.{token(repo)}"
 
 
+def read_job(repo: str, batch: str, path: str) -> str:
+    return f"work.extract.{token(repo)}.=~.{token(batch)}.{token(path)}"
+
+
 def progress(repo: str, stage: str) -> str:
     return f"progress.{token(repo or '-')}.{token(stage)}"
 
@@ -141,6 +193,24 @@ def folded(node: str) -> str:
 
 def replay_request(node: str) -> str:
     return f"node.{token(node)}.replay"
+
+
+ANY_FOREGROUND = "node.*.foreground"
+
+
+def foreground(node: str) -> str:
+    return f"node.{token(node)}.foreground"
+
+
+def pace() -> str:
+    return progress("", "pace")
+
+
+def instruments(worker: str, instance: str) -> str:
+    return f"{progress('', 'metrics')}.{token(worker)}.{token(instance)}"
+
+
+ANY_INSTRUMENTS = f"{progress('', 'metrics')}.>"
 
 
 class StreamSpec(Struct, frozen=True, kw_only=True):
@@ -202,6 +272,15 @@ DURABLES = (
     DurableSpec(
         name="memory", worker="memory", stream=CMD, subject="cmd.repo.>", max_ack_pending=64
     ),
-    DurableSpec(name="notes", worker="memory", stream=CMD, subject="cmd.mem.>"),
+    # A claim that waits its turn stays unacknowledged: so many may wait at once.
+    DurableSpec(
+        name="notes",
+        worker="memory",
+        stream=CMD,
+        subject="cmd.mem.>",
+        ack_wait_s=10.0,
+        max_ack_pending=50_000,
+    ),
+    DurableSpec(name="resolver", worker="resolver", stream=CMD, subject="cmd.map.>", max_ack_pending=64),
     DurableSpec(name="note_embedder", worker="embedder", stream=LOG, subject="log.*.mem.>"),
 )

@@ -168,9 +168,12 @@ class Loaded(Struct, frozen=True):
 class AnnGenerations:
     """The newest generation of each repository, loaded once. Thread-safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, loaded: Callable[[str, bool], None] | None = None) -> None:
+        """`loaded` is told of each load: why there is no index ("" for one), and whether it took
+        the place of another."""
         self._lock = threading.Lock()
         self._loaded: dict[str, tuple[tuple[int, str], Loaded]] = {}
+        self._told = loaded
 
     def get(self, txn: ReadTxn, repo_id: str) -> Loaded:
         """The generation that is published in this snapshot."""
@@ -183,8 +186,11 @@ class AnnGenerations:
         with self._lock:
             known = self._loaded.get(repo_id)
             if known is None or known[0] != version:
+                replaces = known is not None and known[1].index is not None
                 known = (version, load(txn, repo_id, head))
                 self._loaded[repo_id] = known
+                if self._told is not None:
+                    self._told(known[1].reason, replaces)
             return known[1]
 
 

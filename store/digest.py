@@ -1,9 +1,10 @@
 """What one line says that two environments hold the same?
 
 The digest covers what was read out of the trees: repositories, files, their content digests, bodies,
-texts and vectors. Times, positions, generations, file sequences and the shape of the lexical
-segments are left out, so a node that indexed, crashed, replayed or moved ends with the digest of a
-clean run on the same tree.
+texts and vectors; and, where there are any, notes and what was written over records. Times of
+indexing, positions, generations, file sequences and the shape of the lexical segments are left out,
+and git history, which is no part of a tree, so a node that indexed, crashed, replayed or moved ends
+with the digest of a clean run on the same tree.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ import xxhash
 
 from store import keys, location
 from store.env import Env, ReadTxn
-from store.rows import FileRow, RepoRow
+from store.rows import FileRow, NoteRow, RepoRow
 
 _decode_repo = msgspec.msgpack.Decoder(RepoRow).decode
 _decode_file = msgspec.msgpack.Decoder(FileRow).decode
+_decode_note = msgspec.msgpack.Decoder(NoteRow).decode
+_encode = msgspec.msgpack.Encoder().encode
 
 
 def digest_line(projections: Path) -> str:
@@ -52,9 +55,20 @@ def digest_of(txn: ReadTxn) -> str:
             symbols += file.symbols
             vectors += file.chunks if file.embedded else 0
             _add_file(total, txn, keys.sequence(keys.repo(row.repo_id), file.sequence), file)
-    return (
-        f"xx128:{total.hexdigest()} repos={repos} files={files} symbols={symbols} vectors={vectors}"
-    )
+    notes = _add_notes(total, txn)
+    told = f"repos={repos} files={files} symbols={symbols} vectors={vectors}"
+    return f"xx128:{total.hexdigest()} {told}" + (f" notes={notes}" if notes else "")
+
+
+def _add_notes(total: xxhash.xxh3_128, txn: ReadTxn) -> int:
+    """Every note with its claim, and what was written over records; how many there are."""
+    notes = 0
+    for table in ("notes", "patches"):
+        for key, raw in txn.items(table, b""):
+            kept = _encode(_decode_note(raw).note) if table == "notes" else bytes(raw)
+            total.update(b"\0".join((table.encode(), key, kept)))
+            notes += 1
+    return notes
 
 
 def _add_file(total: xxhash.xxh3_128, txn: ReadTxn, key: bytes, file: FileRow) -> None:

@@ -33,12 +33,27 @@ TABLES = (
     "segments",  # repo key + segment number -> lexical segment (store/segments.py)
     "segment_dead",  # repo key + segment number -> u4[] ordinals of dead files
     "changes",  # repo key + INDEX sequence + n -> change for readers' incremental views
+    "patches",  # repo key + patch key -> RecordPatched, what was written over a record of the tree
     "notes",  # repo key + note key -> NoteRow, deleted ones included
     "note_order",  # repo key + LOG sequence -> note key, newest fact of each note
     "note_vectors",  # repo key + note key -> NoteVectorRow
+    "note_vector_order",  # repo key + INDEX sequence -> note key, newest vectors of each note
     "sessions",  # repo key + session key -> SessionRow
+    "history",  # repo key + edition + part -> HistoryRow
     "ann_parts",  # repo key + generation + part -> bytes
     "ann_heads",  # repo key -> AnnHead
+    "resolved",  # repo key + path key -> ResolvedRow
+    "resolved_order",  # repo key + INDEX sequence -> path whose edges it brought or dropped
+    "edges",  # repo key + path key -> zstd of the live file's edges
+    "columns",  # repo key + path key -> zstd of the live file's Columns (contracts/filemap.py)
+    "summaries",  # repo key + path key -> zstd of what resolving other files needs
+    "baselines",  # repo key + commit -> BaselineRow
+    "workspaces",  # repo key + workspace key -> WorkspaceRow
+    "editions",  # repo key + manifest name key + edition -> manifest key, whether or not a head names it
+    "map_files",  # repo key + manifest key + path key -> FileFacts (contracts/filemap.py)
+    "map_columns",  # repo key + manifest key + path key -> zstd of Columns
+    "map_bodies",  # repo key + manifest key + path key -> Body
+    "map_edges",  # repo key + manifest key + path key -> zstd of edges
 )
 _FIRST_MAP = 64 << 20
 _LARGEST_MAP = 1 << 44
@@ -206,7 +221,14 @@ class Env:
             "used_bytes": (info["last_pgno"] + 1) * stat["psize"],
             "readers": info["num_readers"],
             "last_txn": info["last_txnid"],
+            "oldest_txn": min(_read_txns(self._handle.env.readers()), default=info["last_txnid"]),
         }
+
+
+def _read_txns(table: str) -> list[int]:
+    """The snapshots that are being read, out of LMDB's table of readers: process, thread, transaction."""
+    rows = (line.split() for line in table.splitlines())
+    return [int(row[2]) for row in rows if len(row) == 3 and row[2].isdigit()]
 
 
 def _unopened(error: lmdb.Error) -> Exception:

@@ -21,18 +21,30 @@ from contracts.events.index import (
     AnchorMoved,
     AnnPart,
     AnnPublished,
+    BaselineDropped,
+    BaselinePublished,
+    EdgesDropped,
+    EdgesResolved,
     FileRecorded,
     FileRemoved,
+    HistoryStored,
+    ManifestPart,
     NoteVectorsStored,
+    OverlayPublished,
     PassChanged,
     SessionDelivered,
     VectorsStored,
 )
+from contracts.events.mapping import WorkspaceRecorded
+from contracts.events.patches import RecordPatched
 from store.env import CorruptEnvironment, Env, MapFull, WriteTxn
 from store.projectors.ann import Generations
 from store.projectors.files import LiveFiles
+from store.projectors.history import put_history
+from store.projectors.maps import LiveEdges, put_manifest, put_workspace
 from store.projectors.notes import put_note, put_note_vectors
 from store.projectors.passes import put_pass
+from store.projectors.patches import put_patch
 from store.projectors.repos import Repos
 from store.projectors.sessions import put_session
 from store.rows import FORMAT_VERSION, Positions
@@ -106,6 +118,7 @@ class Folder:
                 self._undecodable += 1
             position.log = message.sequence
         files, generations = LiveFiles(txn, repos), Generations(txn, repos)
+        edges = LiveEdges(txn, repos)
         applied = 0
         for message in index:
             applied += 1
@@ -117,12 +130,12 @@ class Folder:
                 self._undecodable += 1
                 position.index = message.sequence
                 continue
+            if _awaited(envelope.event) > position.log and not log_complete:
+                applied -= 1
+                break
             if isinstance(envelope.event, NoteVectorsStored):
-                if envelope.event.log_sequence > position.log and not log_complete:
-                    applied -= 1
-                    break
                 position.index = message.sequence
-                put_note_vectors(txn, envelope.repo, envelope.event)
+                put_note_vectors(txn, envelope.repo, envelope.event, message.sequence)
                 continue
             known = repos.generation(envelope.repo)
             if envelope.generation > known and not log_complete:
@@ -130,8 +143,12 @@ class Folder:
                 break
             position.index = message.sequence
             if envelope.generation == known and known:
-                self._take(txn, envelope, message.sequence, repos, files, generations)
+                if isinstance(envelope.event, EdgesResolved | EdgesDropped):
+                    edges.take(envelope.repo, message.sequence, envelope.event)
+                else:
+                    self._take(txn, envelope, message.sequence, repos, files, generations)
         files.finish()
+        edges.finish()
         repos.finish(position)
         txn.put("meta", _META_POSITIONS, _encode(position))
         return Folded(
@@ -161,8 +178,17 @@ class Folder:
                 generations.part(repo, event)
             case AnnPublished():
                 generations.published(repo, event)
+            case HistoryStored():
+                put_history(txn, repos, repo, event)
             case SessionDelivered():
                 put_session(txn, repo, event)
+            case ManifestPart() | BaselinePublished() | BaselineDropped() | OverlayPublished():
+                put_manifest(txn, repos, repo, event)
+
+
+def _awaited(event: AnyIndexEvent) -> int:
+    """LOG sequence of the fact that an event was made from; 0 when it needs none."""
+    return event.log_sequence if isinstance(event, NoteVectorsStored | OverlayPublished) else 0
 
 
 def _take_fact(txn: WriteTxn, repos: Repos, envelope: Envelope[AnyLogEvent], sequence: int) -> None:
@@ -170,6 +196,10 @@ def _take_fact(txn: WriteTxn, repos: Repos, envelope: Envelope[AnyLogEvent], seq
     match event:
         case NoteRecorded():
             put_note(txn, repos, envelope, event, sequence)
+        case RecordPatched():
+            put_patch(txn, repos, event, envelope.generation)
+        case WorkspaceRecorded():
+            put_workspace(txn, repos, envelope.repo, envelope.generation, event, sequence)
         case NumbersTaken():  # only the memory worker asks, and it asks the stream
             pass
         case _:

@@ -51,6 +51,10 @@ def note_prefix(repo_key: bytes, topic: str) -> bytes:
     return repo_key + _half(topic) + b"/"
 
 
+def patch(repo_key: bytes, family: str, name: str) -> bytes:
+    return repo_key + _bounded(f"{family}/".encode() + path_to_bytes(name))
+
+
 def _half(component: str) -> bytes:
     raw = opaque(component).encode(errors="replace")
     return raw if len(raw) <= _HALF else raw[: _HALF - 16] + xxhash.xxh128_digest(raw)
@@ -60,6 +64,38 @@ def session(repo_key: bytes, session_id: str) -> bytes:
     return repo_key + _bounded(session_id.encode(errors="replace"))
 
 
+def commit(repo_key: bytes, commit_sha: str) -> bytes:
+    return repo_key + commit_sha.encode()
+
+
+def workspace(repo_key: bytes, workspace_id: str) -> bytes:
+    return repo_key + _bounded(workspace_id.encode(errors="replace"))
+
+
+def base_name(commit_sha: str) -> str:
+    """How a commit's manifest is named."""
+    return f"base/{commit_sha}"
+
+
+def overlay_name(workspace_id: str) -> str:
+    """How a workspace's overlay is named."""
+    return f"ws/{workspace_id}"
+
+
+def edition(repo_key: bytes, name: str, number: int) -> bytes:
+    return editions(repo_key, name) + _SEQUENCE.pack(number)
+
+
+def editions(repo_key: bytes, name: str) -> bytes:
+    """What the keys of all editions of a manifest start with."""
+    return repo_key + xxhash.xxh64_digest(name.encode(errors="replace"))
+
+
+def manifest(repo_key: bytes, name: str, edition: int) -> bytes:
+    """What the keys of one edition of a baseline or an overlay start with."""
+    return repo_key + xxhash.xxh64_digest(f"{name}\0{edition}".encode(errors="replace"))
+
+
 def sequence(repo_key: bytes, number: int) -> bytes:
     return repo_key + _SEQUENCE.pack(number)
 
@@ -67,6 +103,11 @@ def sequence(repo_key: bytes, number: int) -> bytes:
 def sequence_of(key: bytes) -> int:
     """The sequence number that ends a key."""
     return int(_SEQUENCE.unpack(key[-8:])[0])
+
+
+def edition_of(key: bytes) -> int:
+    """The generation or edition in the key of a part."""
+    return int(_SEQUENCE.unpack(key[-16:-8])[0])
 
 
 def part(repo_key: bytes, generation: int, number: int) -> bytes:

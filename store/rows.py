@@ -90,7 +90,7 @@ class FileRow(Struct, array_like=True):
     chunks: int
     embedded: bool
     ingested_ms: int
-    extractor_version: str  # "" without an extract
+    extractor_version: str  # of the extract, or of the attempt that failed; "" without either
 
     def holds_by_stat(self, size_bytes: int, mtime_ns: int) -> bool:
         """Whether a file's size and time prove that the recorded digest still holds, unread.
@@ -128,6 +128,9 @@ class PassRow(Struct, kw_only=True):
     completed_ms: int
     error: str
     notice: str
+    audited_ms: int = 0
+    trees_swept: tuple[str, ...] = ()
+    entries_deleted: int = 0
 
 
 class NoteRow(Struct, array_like=True):
@@ -147,6 +150,7 @@ class NoteVectorRow(Struct, array_like=True):
     space: str
     dimension: int
     vectors: bytes
+    sequence: int = 0  # INDEX sequence of the event
 
 
 class SessionRow(Struct, array_like=True):
@@ -156,6 +160,17 @@ class SessionRow(Struct, array_like=True):
     receipts: tuple[str, ...]
     possessions: tuple[Possession, ...]
     expires_ms: int
+
+
+class HistoryRow(Struct, array_like=True):
+    """One run of commits, as HistoryStored tells it."""
+
+    last: bool
+    head: str
+    terms_version: str
+    commits: bytes
+    count: int
+    notice: str
 
 
 class AnnHead(Struct, kw_only=True):
@@ -171,6 +186,48 @@ class AnnHead(Struct, kw_only=True):
     partitions: int
     upto: int
     files: bytes
+
+
+class ResolvedRow(Struct, array_like=True):
+    """From which version of a live file its edges were made."""
+
+    path: str
+    file_sequence: int  # INDEX sequence of the file's record
+    sequence: int  # INDEX sequence of the edges
+    version: str  # of resolver and columns
+
+
+class BaselineRow(Struct, array_like=True):
+    """One commit's manifest."""
+
+    commit: str
+    edition: int
+    files: int
+    symbols: int
+    references: int
+    full: int
+    partial: int
+    created_ms: int
+    elapsed_ms: int
+    from_cache: bool
+    pseudo: bool
+
+
+class WorkspaceRow(Struct, array_like=True):
+    """One workspace and the overlay it has."""
+
+    workspace_id: str
+    commit: str
+    log_sequence: int  # of its newest fact; an overlay of another one is void
+    created_ms: int
+    revision: int = 0
+    edition: int = 0  # 0: no overlay
+    changed: tuple[str, ...] = ()
+    symbols: int = 0
+    facts: int = 0
+    full: int = 0
+    partial: int = 0
+    refreshed_ms: int = 0
 
 
 class Change(Struct, array_like=True):

@@ -20,7 +20,7 @@ from services.source.terms import (
 from store.segments import SegmentFile
 
 K1 = 1.2
-FIELDS = ("body", "chunk_max", "chunk_top3", "path", "symbols", "defs", "stem")
+FIELDS = ("body", "chunk_max", "chunk_top3", "path", "symbols", "defs", "stem", "cover")
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,18 @@ def reference_scores(query: str, files: Sequence[SourceFile]) -> dict[str, list[
         "symbols": _bm25(words, [tokenise(" ".join(file.symbols)) for file in files], b=0.5),
         "defs": _definitions(asked.identifiers, files),
         "stem": _stems(asked.stems, files),
+        "cover": _cover(asked.words, bodies),
     }
+
+
+def _cover(words: Sequence[str], bodies: Sequence[Sequence[str]]) -> list[float]:
+    worth = {}
+    for word in words:
+        frequency = sum(word in body for body in bodies)
+        if frequency:
+            worth[word] = math.log(1 + (len(bodies) - frequency + 0.5) / (frequency + 0.5))
+    whole = sum(worth.values()) or 1.0
+    return [sum(worth[word] for word in worth if word in body) / whole for body in bodies]
 
 
 def _bm25(words: dict[str, float], documents: Sequence[Sequence[str]], b: float) -> list[float]:

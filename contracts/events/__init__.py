@@ -17,9 +17,16 @@ from contracts.events.index import (
     AnnPart,
     AnnPublished,
     AnyIndexEvent,
+    BaselineDropped,
+    BaselinePublished,
+    EdgesDropped,
+    EdgesResolved,
     FileRecorded,
     FileRemoved,
+    HistoryStored,
+    ManifestPart,
     NoteVectorsStored,
+    OverlayPublished,
     PassChanged,
     SessionDelivered,
     SpaceAgreed,
@@ -34,13 +41,15 @@ from contracts.events.log import (
     RepoRemoved,
     WalkFilters,
 )
+from contracts.events.mapping import AnyMapCommand, WorkspaceRecorded
 from contracts.events.memory import AnyNoteCommand, NoteRecorded, NumbersTaken
+from contracts.events.patches import PatchRecord, RecordPatched
 from contracts.events.progress import AnyProgress, StageProgress, WorkerState
 
 __all__ = [
     "AddRepo", "AnchorMoved", "AnnPart", "AnnPublished", "AnyCommand", "AnyIndexEvent", "AnyJob",
-    "AnyLogEvent", "AnyNoteCommand", "AnyProgress", "AnyRepoFact", "ExtractJob", "FileRecorded", "FileRemoved", "IndexReset", "NoteRecorded", "NoteVectorsStored", "NumbersTaken",
-    "PassChanged", "PassJob", "RemoveRepo", "ReplayProjections", "RepoRegistered", "RepoRemoved",
+    "AnyLogEvent", "AnyMapCommand", "AnyNoteCommand", "AnyProgress", "AnyRepoFact", "BaselineDropped", "BaselinePublished", "EdgesDropped", "EdgesResolved", "ExtractJob", "FileRecorded", "FileRemoved", "HistoryStored", "IndexReset", "ManifestPart", "NoteRecorded", "NoteVectorsStored", "NumbersTaken", "OverlayPublished",
+    "PassChanged", "PassJob", "PatchRecord", "RecordPatched", "RemoveRepo", "ReplayProjections", "RepoRegistered", "RepoRemoved",
     "ResetIndex", "SeenEntry", "SessionDelivered", "SpaceAgreed", "StageProgress", "VectorsStored", "WalkBatch", "WalkFilters",
-    "WalkFinished", "WorkerState",
+    "WalkFinished", "WorkerState", "WorkspaceRecorded",
 ]  # fmt: skip

@@ -31,6 +31,7 @@ class FileRecorded(Struct, frozen=True, kw_only=True, tag="file.recorded"):
     skipped_detail: str = ""
     extract: Packed | None = None
     terms: Terms | None = None  # of the path alone, where there is no extract
+    extractor_version: str = ""  # of whoever tried; "" in records of before it was told
 
 
 class FileRemoved(Struct, frozen=True, kw_only=True, tag="file.removed"):
@@ -97,7 +98,7 @@ class PassChanged(Struct, frozen=True, kw_only=True, tag="pass.changed"):
     """State of the newest indexing pass of a repository."""
 
     pass_id: str
-    reason: str  # onboard reconcile watch resume gap failed
+    reason: str  # onboard reconcile watch resume gap failed audit reset
     status: str  # Running Completed Failed Cancelled
     phase: str  # Pending Walking Reconciling Applying Vectorising Done Resetting
     attempt: int
@@ -111,6 +112,9 @@ class PassChanged(Struct, frozen=True, kw_only=True, tag="pass.changed"):
     completed_ms: int = 0
     error: str = ""
     notice: str = ""  # e.g. the watch limit ran out and periodic walks serve instead
+    audited_ms: int = 0  # when every file was last hashed against the record; 0 for never
+    trees_swept: tuple[str, ...] = ()  # a reset: what it dropped, in order
+    entries_deleted: int = 0
 
 
 class NoteVectorsStored(Struct, frozen=True, kw_only=True, tag="note.vectors"):
@@ -144,6 +148,87 @@ class SessionDelivered(Struct, frozen=True, kw_only=True, tag="session.delivered
     expires_ms: int
 
 
+class EdgesResolved(Struct, frozen=True, kw_only=True, tag="edges.resolved"):
+    """What one live file uses of whom. Stored only while its record is the newest."""
+
+    path: RepoPath
+    file_sequence: int  # INDEX sequence of the FileRecorded they were made from
+    version: str  # of resolver and columns; another one is resolved anew
+    edges: bytes  # zstd of the file's edges, as services/resolution encodes them
+    columns: bytes  # zstd of contracts.filemap.Columns
+    summary: bytes  # zstd; what resolving other files has to know of this one
+
+
+class EdgesDropped(Struct, frozen=True, kw_only=True, tag="edges.dropped"):
+    """The path is gone, and what referred to it was resolved anew. On the edges' own subject."""
+
+    path: RepoPath
+
+
+class ManifestPart(Struct, frozen=True, kw_only=True, tag="manifest.part"):
+    """Some files of a baseline or an overlay, at most about 512 KiB."""
+
+    manifest: str  # "base/<commit>" or "ws/<workspace>"
+    edition: int  # of one build; counts when the head names it
+    part: int
+    entries: bytes  # contracts.filemap: entries of files
+
+
+class BaselinePublished(Struct, frozen=True, kw_only=True, tag="baseline.published"):
+    """Every part of a commit's manifest is stored."""
+
+    commit: str  # 40 hex; of a tree without git made from its content
+    edition: int
+    parts: int
+    files: int
+    symbols: int
+    references: int
+    full: int  # files without a syntax error
+    partial: int  # files with some
+    created_ms: int
+    elapsed_ms: int
+    from_cache: bool = False
+    pseudo: bool = False  # the tree has no git
+
+
+class BaselineDropped(Struct, frozen=True, kw_only=True, tag="baseline.dropped"):
+    """A baseline was cleaned up. On its head's subject."""
+
+    commit: str
+
+
+class OverlayPublished(Struct, frozen=True, kw_only=True, tag="overlay.published"):
+    """A workspace's overlay as its newest effective refresh left it, every part stored."""
+
+    workspace_id: str
+    log_sequence: int  # LOG sequence of the workspace's newest fact; holds while that is so
+    revision: int
+    edition: int
+    parts: int
+    changed: tuple[str, ...]  # paths whose bytes differ from the base, deleted ones included
+    symbols: int  # symbols in the overlay's files
+    facts: int
+    full: int
+    partial: int
+    at_ms: int
+
+
+class HistoryStored(Struct, frozen=True, kw_only=True, tag="history.stored"):
+    """Commits of a repository's git history, one run of them; parts follow each other, oldest first.
+
+    A newer edition voids all parts of an older one. Later commits come as further parts.
+    """
+
+    edition: int  # when its reading began, Unix nanoseconds
+    part: int  # 0-based
+    last: bool  # the reading that brought it ends with it
+    head: str  # id of the newest commit read; "" where there is none
+    terms_version: str  # EXTRACTOR_VERSION whose terms these are
+    commits: bytes  # contracts/history.py
+    count: int  # commits in this part
+    notice: str = ""  # why there is none or not all of it, e.g. git is not installed
+
+
 AnyIndexEvent = (
     FileRecorded
     | FileRemoved
@@ -155,4 +240,11 @@ AnyIndexEvent = (
     | PassChanged
     | NoteVectorsStored
     | SessionDelivered
+    | EdgesResolved
+    | EdgesDropped
+    | ManifestPart
+    | BaselinePublished
+    | BaselineDropped
+    | OverlayPublished
+    | HistoryStored
 )

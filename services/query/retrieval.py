@@ -10,7 +10,9 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Literal
 
 from msgspec import Struct
@@ -19,7 +21,10 @@ from contracts.extract import ChunkSpan, Symbol
 from contracts.ids import RepoId
 from contracts.tools.repocontext import RetrievalPath
 from services.kernel import logs
+from services.kernel.instruments import counted
 from services.kernel.settings import Settings
+from services.query import searches
+from services.query.fallback import INDEX_FAULTS, ExactFallback, budget_of, degraded
 from services.query.planes import Plane, Planes
 from services.query.ranking.dense import DenseScores, Pool, pooled_scores
 from services.query.ranking.fuse import RankedFile, Ranking
@@ -30,7 +35,8 @@ from services.query.ranking.reasons import (
     keyword_reasons,
     semantic_reasons,
 )
-from services.source.embedding import QueryEmbedder
+from services.query.ranking.yardstick import Yardstick, of_files
+from services.source.embedding import F4, QueryEmbedder
 from services.source.terms import QueryTerms, query_terms
 from store.ann import AnnGenerations
 from store.read.live import Projections, Snapshot
@@ -67,6 +73,8 @@ class Hit(Struct, frozen=True):
     reasons: tuple[str, ...]
     passage: Passage | None
     symbol: Symbol | None  # the symbol that the query seems to mean
+    passages: tuple[int, ...] = ()  # ordinals of the chunks that match best, best first
+    shape: Shape | None = None  # what `passages` count in
 
 
 class Found(Struct, frozen=True):
@@ -75,6 +83,7 @@ class Found(Struct, frozen=True):
     mode: Mode
     path: RetrievalPath
     hits: tuple[Hit, ...]
+    yardstick: Yardstick | None = None  # what notes are held against; only where it was asked for
 
 
 class Shape(Struct, frozen=True):
@@ -132,22 +141,32 @@ class Retrieval:
         self._embedder = QueryEmbedder(settings)
         self._planes = Planes(projections, lambda: self._embedder.space)
         self._shapes = Shapes()
-        self._generations = AnnGenerations()
+        self._generations = AnnGenerations(searches.loaded)
+        self.fallback = ExactFallback()
         self.observe: Callable[[str], None] = _unobserved
+        self.asked: Callable[[], AbstractContextManager[None]] = nullcontext
         self.last: dict[str, LastQuery] = {}
 
     @property
     def embedder(self) -> QueryEmbedder:
         return self._embedder
 
-    def search(self, repo_id: RepoId, query: str, limit: int) -> Found:
-        """The best `limit` files. An unknown repository answers empty."""
-        with self._planes.borrow(repo_id) as plane:
+    def search(
+        self, repo_id: RepoId, query: str, limit: int, *, measured: bool = False
+    ) -> Found:
+        """The best `limit` files. An unknown repository answers empty.
+
+        `measured`: with the yardstick that other records are held against.
+        """
+        searches.begun()
+        with self.asked(), self._planes.borrow(repo_id) as plane:
             if plane is None:
                 return Found("empty", self._path_without_vectors(), ())
-            found = self._ranked(plane, repo_id, query, limit)
-            faulty = found.path in _DEGRADED and self._should_have_answered(plane)
+            found = self._ranked(plane, repo_id, query, limit, measured=measured)
+            faulty = found.path in _DEGRADED and self._should_have_answered(plane, found.path)
+            large = self._is_large(plane)
         self._remember(repo_id, found.path, faulty)
+        searches.ended(found.path, large=large)
         self.observe(found.path)
         return found
 
@@ -155,12 +174,14 @@ class Retrieval:
         without = self._settings.embed_provider == "none"
         return "keyword.no_embedder" if without else "keyword.vector_plane_unavailable"
 
-    def _should_have_answered(self, plane: Plane) -> bool:
+    def _should_have_answered(self, plane: Plane, path: RetrievalPath) -> bool:
         """Whether a keyword answer is a fault: not while there are no vectors yet, and not for a
         question whose words the model does not know."""
         usable = plane.vectors is not None and plane.vectors.space == self._embedder.space
         return bool(plane.row.counters.embedded) and (
-            self._embedder.fault is not None or not usable
+            self._embedder.fault is not None
+            or not usable
+            or path != "keyword.vector_plane_unavailable"
         )
 
     def _remember(self, repo_id: RepoId, path: RetrievalPath, faulty: bool) -> None:
@@ -169,40 +190,107 @@ class Retrieval:
         since = (before.faulty_since_ms if before is not None else 0) or now
         self.last[repo_id] = LastQuery(path, now, since if faulty else 0)
 
-    def _ranked(self, plane: Plane, repo_id: RepoId, query: str, limit: int) -> Found:
+    def _ranked(
+        self, plane: Plane, repo_id: RepoId, query: str, limit: int, *, measured: bool
+    ) -> Found:
         terms = query_terms(query)
-        dense, path = self._dense(plane, query)
-        ranking = Ranking(terms, plane.facts, score_corpus(terms, plane.corpus), dense)
-        ranked = ranking.top(limit)
-        hits = [
-            hit
-            for each in ranked
-            if (hit := _hit(plane, self._shapes, repo_id, terms, each, dense)) is not None
-        ]
+        dense, path = self._dense(plane, repo_id, query)
+        if dense is not None:
+            dense = replace(dense, trust=self._embedder.trust(terms.terms))
+        try:
+            with searches.stage("keyword_scan"):
+                lexical = score_corpus(terms, plane.corpus)
+        except INDEX_FAULTS as error:
+            searches.because("unknown")
+            log.warning("keyword_scan_failed", repo=repo_id, error=repr(error)[:300])
+            return Found("empty", path, ())
+        history = None if plane.history is None else plane.history.score(terms.terms)
+        ranked = Ranking(terms, plane.facts, lexical, dense, history).top(limit)
+        with searches.stage("hydrate"):
+            hits = _hits(plane, self._shapes, repo_id, terms, ranked, dense)
+        if ranked and not hits and dense is not None:
+            degraded(repo_id, "no ranked file exists", [each.path for each in ranked])
+            dense, path = None, "keyword.index_degraded"
+            ranked = Ranking(terms, plane.facts, lexical, None, history).top(limit)
+            hits = _hits(plane, self._shapes, repo_id, terms, ranked, None)
         mode: Mode = "empty" if not hits else "keyword" if dense is None else "semantic"
-        return Found(mode, path, tuple(hits))
+        yardstick = None
+        if measured:
+            asked = (self._embedder.vector(query), self._embedder.space)
+            best_score = hits[0].score if hits else 0.0
+            yardstick = of_files(terms, plane.corpus, lexical, dense, best_score, asked)
+        return Found(mode, path, tuple(hits), yardstick)
 
-    def _dense(self, plane: Plane, query: str) -> tuple[DenseScores | None, RetrievalPath]:
+    def _dense(
+        self, plane: Plane, repo_id: RepoId, query: str
+    ) -> tuple[DenseScores | None, RetrievalPath]:
+        """Scores by meaning, or None; and the route, which says why there are none."""
         if self._settings.embed_provider == "none":
             return None, self._path_without_vectors()
+        if plane.vector_fault:
+            degraded(repo_id, plane.vector_fault, [])
+            return None, "keyword.index_degraded"
         vectors = plane.vectors
         if vectors is None or not vectors.table.rows or vectors.space != self._embedder.space:
             return None, "keyword.vector_plane_unavailable"
-        vector = self._embedder.vector(query)
-        overlay = None
-        if (
-            self._settings.semantic_retrieval != "exact"
-            and vectors.table.rows >= self._settings.ann_threshold_vectors
-        ):
-            overlay = plane.overlay(self._generations)
-        if vector is not None and overlay is not None:
-            near = overlay.search(vector, _POOL)
-            pool = Pool(near.file_sequence, near.chunk, near.score)
-            return pooled_scores(plane.corpus, pool), "semantic.approximate"
-        plane_dense = plane.dense
-        if vector is None or plane_dense is None:
+        with searches.stage("embed"):
+            vector = self._embedder.vector(query)
+        if vector is None:
             return None, "keyword.vector_plane_unavailable"
-        return plane_dense.score(vector), "semantic.exact"
+        if not self._is_large(plane):
+            return self._scanned(plane, repo_id, vector)
+        return self._approximated(plane, repo_id, vector, vectors.table.rows)
+
+    def _is_large(self, plane: Plane) -> bool:
+        """Whether its vectors are so many that an index answers instead of a scan."""
+        rows = 0 if plane.vectors is None else plane.vectors.table.rows
+        explicit = self._settings.semantic_retrieval == "exact"
+        return not explicit and rows >= self._settings.ann_threshold_vectors
+
+    def _approximated(
+        self, plane: Plane, repo_id: RepoId, vector: F4, rows: int
+    ) -> tuple[DenseScores | None, RetrievalPath]:
+        """By the published index; while there is none by a scan, as far as that may be."""
+        try:
+            overlay = plane.overlay(self._generations)
+            if overlay is not None:
+                with searches.stage("vector_search"):
+                    near = overlay.search(vector, _POOL)
+                    pool = Pool(near.file_sequence, near.chunk, near.score)
+                    scores = pooled_scores(plane.corpus, pool)
+                self.fallback.answered(repo_id)
+                return scores, "semantic.approximate"
+        except INDEX_FAULTS as error:
+            counted.add("repocontext.ann.index.load", "faulted", "other")
+            degraded(repo_id, repr(error)[:300], [])
+            return None, "keyword.index_degraded"
+        budget = budget_of(rows, self._settings.exact_scan_vectors)
+        counted.add("repocontext.retrieval.exact_scan.budget", budget)
+        if budget == "exceeded":
+            searches.because("saturated")
+            return None, "keyword.vector_plane_unavailable"
+        return self._scanned(plane, repo_id, vector)
+
+    def _scanned(
+        self, plane: Plane, repo_id: RepoId, vector: F4
+    ) -> tuple[DenseScores | None, RetrievalPath]:
+        """Every vector compared, unless that stalled lately."""
+        if not self.fallback.breaker(repo_id).admits():
+            return None, "keyword.exact_fallback_suppressed"
+        began = self.fallback.clock()
+        try:
+            dense = plane.dense
+            if dense is None:
+                return None, "keyword.vector_plane_unavailable"
+            with searches.stage("vector_search"):
+                scores = dense.score(vector)
+        except INDEX_FAULTS as error:
+            return None, self.fallback.failed(repo_id, error)
+        seconds = self.fallback.clock() - began
+        if plane.vectors is not None:
+            searches.scanned(seconds, plane.vectors.table.rows, plane.vectors.table.blocks)
+        self.fallback.finished(repo_id, seconds)
+        return scores, "semantic.exact"
 
     def is_heavy(self, repo_id: RepoId) -> bool:
         """Whether a search takes long enough, or waits for a server, so that it belongs in a thread."""
@@ -219,6 +307,18 @@ class Retrieval:
 
 def _unobserved(_path: str) -> None:
     return
+
+
+def _hits(
+    plane: Plane,
+    shapes: Shapes,
+    repo_id: RepoId,
+    terms: QueryTerms,
+    ranked: Sequence[RankedFile],
+    dense: DenseScores | None,
+) -> list[Hit]:
+    found = (_hit(plane, shapes, repo_id, terms, each, dense) for each in ranked)
+    return [hit for hit in found if hit is not None]
 
 
 def _hit(
@@ -252,7 +352,9 @@ def _hit(
         )
     else:
         reasons = keyword_reasons(file_match(ranked.parts, named))
-    return Hit(row, ranked.score, tuple(reasons), passage, meant)
+    return Hit(
+        row, ranked.score, tuple(reasons), passage, meant, passages=ranked.passages, shape=shape
+    )
 
 
 def _around(symbols: tuple[Symbol, ...], start: int, end: int) -> tuple[Symbol, ...]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from contracts.errors import Fault
 from services.source.embedding_endpoint import Endpoint, TextRefused
 from services.source.static_model import StaticModel
+from services.source.terms import U8
 
 F4 = NDArray[np.float32]
 _FIRST_REST_S = 60.0
@@ -132,6 +133,14 @@ class QueryEmbedder:
         if self._endpoint is None or not text.strip():
             return None
         return self._ask(self._endpoint, text[:_QUERY_CHARS])
+
+    def trust(self, terms: U8) -> float:
+        """How much of a question with these body terms its vector stands for, 0..1.
+
+        The static model knows English words and parts of identifiers; of a question in another
+        language it may know a single word. Endpoints read everything.
+        """
+        return 1.0 if self._model is None else self._model.known_share(terms)
 
     def _ask(self, endpoint: Endpoint, text: str) -> F4 | None:
         known = self._remembered.get(text)

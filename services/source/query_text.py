@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from services.source.words import hash_term, normal_stem, stem, tokenise
+from services.source.words import DOTTED_WORD, hash_term, normal_stem, stem, tokenise
 
 _STOP_TEXT = """
     a an the and or of to in on for with by from as is are was were be been it its this that these
@@ -41,6 +42,12 @@ _NAME = re.compile(
     r"|[A-Z][a-z]\w{2,})"  # Capitalised
 )
 _SIMPLE_NAME = re.compile(r"[\w$]+")
+_LONGEST = 8_000  # characters; of a longer query, such as a log, its beginning and its end are read
+_MOST_WORDS = 200
+_MOST_NAMES = 64
+_MOST_STEMS = 64  # words compared with the names of files, and joined with their neighbours
+
+_Slice = TypeVar("_Slice", str, tuple[str, ...], list[str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +63,15 @@ class QueryTerms:
 
 
 def query_terms(query: str) -> QueryTerms:
-    """Read a query. One made of stop words alone keeps them, so that it still can match."""
-    every = dict.fromkeys(tokenise(query))
+    """Read a query. One made of stop words alone keeps them, so that it still can match.
+
+    What is read of it is bounded, so that a log or a file given as a query costs little.
+    """
+    query = unicodedata.normalize("NFC", _ends(query, _LONGEST, "\n"))
+    every = dict.fromkeys(tokenise(query, singles=False))
     words = tuple(word for word in every if word not in STOP_WORDS) or tuple(every)
-    identifiers = _identifiers(query)
+    words = _ends(words, _MOST_WORDS, ())
+    identifiers = _ends(_identifiers(query), _MOST_NAMES, ())
     return QueryTerms(
         terms=np.array(list(map(hash_term, words)), np.uint64),
         words=words,
@@ -68,6 +80,13 @@ def query_terms(query: str) -> QueryTerms:
         asks_tests=_TESTS.search(query) is not None,
         asks_docs=_DOCS.search(query) is not None,
     )
+
+
+def _ends(whole: _Slice, limit: int, between: _Slice) -> _Slice:
+    """The first and last of what is longer than the limit: errors tell what happened at the end."""
+    if len(whole) <= limit:
+        return whole
+    return whole[: limit // 2] + between + whole[-limit // 2 :]
 
 
 def _identifiers(query: str) -> tuple[str, ...]:
@@ -79,13 +98,23 @@ def _identifiers(query: str) -> tuple[str, ...]:
             for name in _SIMPLE_NAME.findall(text):
                 if len(name) > 2 and not name.isdigit():
                     names[name] = None
+    if not query.isascii():
+        names.update(dict.fromkeys(filter(_names_something, _SIMPLE_NAME.findall(query))))
     if len(query.split()) == 1:
         names.update(dict.fromkeys(name for name in _SIMPLE_NAME.findall(query) if len(name) > 1))
     return tuple(names)
 
 
+def _names_something(word: str) -> bool:
+    """Whether a word that is not ASCII is built like an identifier."""
+    if word.isascii() or len(word) < 3:
+        return False
+    return "_" in word.strip("_") or any(a.islower() and b.isupper() for a, b in pairwise(word))
+
+
 def _stems(query: str, identifiers: Iterable[str]) -> tuple[str, ...]:
-    words = [normal_stem(word) for word in re.findall(r"[\w.\-]+", query)]
+    words = [normal_stem(word) for word in DOTTED_WORD.findall(query)]
     words = [word for word in words if len(word) > 2 and word not in STOP_WORDS]
+    words = _ends(words, _MOST_STEMS, [])
     joined = [first + second for first, second in pairwise(words)]
     return tuple(dict.fromkeys([*words, *joined, *filter(None, map(normal_stem, identifiers))]))

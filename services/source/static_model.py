@@ -133,6 +133,10 @@ class StaticModel:
         unit: F32 = _unit(sums.astype(np.float64)[None, :])[0].astype(np.float32)
         return unit
 
+    def known_share(self, hashes: U8) -> float:
+        """How many of a query's terms have a vector, 0..1."""
+        return float(self._rows(hashes)[1].mean()) if len(hashes) else 0.0
+
     def _rows(self, hashes: U8) -> tuple[I64, npt.NDArray[np.bool_]]:
         """The table row of each hash, and whether it has one.
 

@@ -3,10 +3,12 @@
 - A word is a run of letters, digits and underscores, cut where the case changes, at underscores
   and between letters and digits: `HTTPServer2_name` gives http, server, 2, name. A word that had
   several parts also gives its parts joined (`httpserver2name`), so that it can be found whole.
-- Letters are folded first (full-width forms, ligatures, accents), then lower-cased and lightly
-  stemmed. Single letters are dropped, single digits kept.
+- Letters are folded first (full-width forms, ligatures, accents, dotless i, digits of any script),
+  then lower-cased and lightly stemmed. Single letters are dropped, single digits kept. A word that
+  folding changed also gives itself as it is written, so that the exact form is preferred.
 - Runs in scripts that put no space between words (Han, Kana, Hangul, Thai, Khmer, ...) give each
-  pair of neighbouring characters, or the character itself when it stands alone.
+  pair of neighbouring characters. Of Han, Kana and Hangul a text also gives each character, so that
+  a query of one character finds longer words; a query gives it only where it stands alone.
 - A term is known by 64 bits: xxh3 of its UTF-8 bytes, exclusive-or a constant of its field, so a
   whole array of body hashes becomes path hashes with one numpy operation.
 """
@@ -40,11 +42,43 @@ _VOWEL_SIGNS = (
     "\u0900-\u0963\u0966-\u0dff\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd"
     "\u0f71-\u0f84\u0f8d-\u0fbc\u102b-\u103e\u1056-\u1059\u105e-\u1064\u17b4-\u17d3"
 )
-_ACCENTS = re.compile(
-    "[\u00ad\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff"
-    "\u200b-\u200d\u20d0-\u20ff\ufe20-\ufe2f]"
+# Of these a single character is a word, or nearly.
+_SYLLABIC = re.compile(
+    "[\u3005-\u3007\u3041-\u30fa\u30fd-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
+    "\uf900-\ufaff\U00020000-\U000323af]"
 )
+_MARKS = (
+    "\u00ad\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f"
+    "\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff\u200b-\u200d"
+    "\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f"
+)
+_ACCENTS = re.compile(f"[{_MARKS}]")
+
+
+class _Letters(dict[int, str | None]):
+    """Code point -> what stands for it where Unicode knows no decomposition."""
+
+    def __missing__(self, code: int) -> str | None:
+        # Recorded either way, so that each code point is asked for once.
+        digit = unicodedata.decimal(chr(code), -1)
+        self[code] = str(digit) if digit >= 0 else chr(code)
+        return self[code]
+
+
+_STAND_INS: dict[str, str] = {
+    "\u0131": "i", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ħ": "h", "Ħ": "H",
+    "ŧ": "t", "Ŧ": "T", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ð": "d", "Ð": "D", "þ": "th",
+    "Þ": "TH",
+    # Arabic letters that are written in more than one way.
+    "\u0649": "\u064a", "\u06cc": "\u064a", "\u06a9": "\u0643", "\u0629": "\u0647",
+    "\u0671": "\u0627",
+}  # fmt: skip
+_letters = _Letters({ord(letter): stand_in for letter, stand_in in _STAND_INS.items()})
+
+
 _WORD = re.compile(rf"[\w{_VOWEL_SIGNS}]+")
+_MARKED_WORD = re.compile(rf"[\w{_VOWEL_SIGNS}][\w{_VOWEL_SIGNS}{_MARKS}]*")
+DOTTED_WORD = re.compile(rf"[\w.\-{_VOWEL_SIGNS}{_MARKS}]+")  # a word or a file's name
 _RUN = re.compile(rf"[{_UNSPACED}]")
 _UNSPACED_SHAPE = "\u4e00"
 _PART = re.compile(
@@ -56,7 +90,8 @@ def fold(text: str) -> str:
     """`text` with compatibility forms unified and accents removed; ASCII text is returned as is."""
     if text.isascii():
         return text
-    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text)))
+    bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", text)).translate(_letters)
+    return unicodedata.normalize("NFC", bare)
 
 
 def stem(word: str) -> str:
@@ -108,13 +143,15 @@ def split_word(word: str) -> list[str]:
     return [word[found.start() : found.end()] for found in _PART.finditer(shape)]
 
 
-def _pairs(run: str) -> list[str]:
+def _run_terms(run: str, *, singles: bool) -> list[str]:
+    """Terms of a run in a script without spaces."""
     if len(run) == 1:
         return [run]
-    return [run[at : at + 2] for at in range(len(run) - 1)]
+    pairs = [run[at : at + 2] for at in range(len(run) - 1)]
+    return pairs + _SYLLABIC.findall(run) if singles else pairs
 
 
-def _word_terms(word: str) -> list[str]:
+def _word_terms(word: str, *, singles: bool) -> list[str]:
     """Terms of one folded word."""
     if len(word) > MAX_WORD_CHARS and not _RUN.search(word):
         return []
@@ -124,7 +161,7 @@ def _word_terms(word: str) -> list[str]:
     for part in parts:
         if _RUN.match(part):
             unspaced = True
-            terms += _pairs(part)
+            terms += _run_terms(part, singles=singles)
         elif len(part) > 1:
             terms.append(stem(part.casefold()))
         elif part.isnumeric():
@@ -136,9 +173,24 @@ def _word_terms(word: str) -> list[str]:
     return terms
 
 
-def tokenise(text: str) -> list[str]:
-    """Terms of `text` in order, each joined identifier after its parts."""
-    return [term for word in _WORD.findall(fold(text)) for term in _word_terms(word)]
+def tokenise(text: str, *, singles: bool = True) -> list[str]:
+    """Terms of `text` in order, each joined identifier after its parts, the written form last.
+
+    Without `singles`, as for queries, runs in scripts without spaces give pairs only.
+    """
+    if text.isascii():
+        words = _WORD.findall(text)
+        return [term for word in words for term in _word_terms(word, singles=singles)]
+    terms: list[str] = []
+    for written in _MARKED_WORD.findall(unicodedata.normalize("NFKC", text)):
+        folded = fold(written)
+        for word in _WORD.findall(folded):
+            terms += _word_terms(word, singles=singles)
+        exact = written.casefold()
+        differs = folded and exact != folded.casefold() and not _RUN.search(folded)
+        if differs and 1 < len(exact) <= MAX_JOINED_CHARS:
+            terms.append(exact)
+    return terms
 
 
 _digest = xxhash.xxh3_64_intdigest

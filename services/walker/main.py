@@ -2,18 +2,20 @@
 
 consumes  WORK work.pass.<repo>            PassJob: walk the whole tree
 produces  WORK work.seen.<repo>.<walk>.<n> WalkBatch, WalkFinished
-          WORK work.pass.<repo>            PassJob: at the start, in periods, when a watch asks for one
+          INDEX index.<repo>.hist.<n>      HistoryStored (history.py)
+          WORK work.pass.<repo>            PassJob: at the start, when a watch or the maintainer asks
 follows   node.<node>.folded               which repositories are registered
+          node.*.foreground                whether people wait for answers
 
 A repository is watched from before its first walk, so nothing falls between the two. Where the
-system's watch limit is used up, walks come more often instead and the pass says so.
+system's watch limit is used up, walks come more often instead and the pass says so. What keeps it
+indexed from then on is decided in upkeep.py and looked after by maintainer.py.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -32,16 +34,18 @@ from contracts.subjects import DURABLES
 from services.kernel import logs
 from services.kernel.bus import Bus
 from services.kernel.consumer import Consumer, Delivery, Outbox, Policy
+from services.kernel.pacing import Foreground
 from services.kernel.settings import Settings
 from services.kernel.shell import Parts
 from services.source.walk import WalkPart, walk
+from services.walker.history import HistoryReader
+from services.walker.maintainer import Maintainer, State
 from services.walker.watch import Changed, Degraded, Rescan, watch
 from store.read.live import Projections
 from store.rows import PassRow, RepoRow
 
 log = logs.get(__name__)
 _SPEC = next(spec for spec in DURABLES if spec.name == "walker")
-_DEGRADED_S = 60  # between walks while the watch limit is used up
 _WATCH = "watch"
 _REGISTRATION_TRIES = 40  # of 50 ms
 
@@ -54,7 +58,8 @@ class Watched:
         self.stop = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
         self.watching = asyncio.Event()  # events are being collected, or there will be none
-        self.hurry = asyncio.Event()  # walks must come more often than was planned
+        self.heard = False  # file events do come from this tree
+        self.walking = False
         self.notice = ""
 
     def matches(self, row: RepoRow) -> bool:
@@ -77,10 +82,34 @@ class Walker(Service):
         self._sync_lock = asyncio.Lock()
         self._taken: set[str] = set()  # passes that this process walks or walked
         self._synced = False  # what was registered before this process is being watched
+        self._hurry = asyncio.Event()
+        self.foreground = Foreground()
+        self.maintainer = Maintainer(
+            bus, settings, self._projections, self._ask, self.foreground.lately
+        )
 
     async def on_start(self) -> None:
         await self._bus.subscribe(subjects.folded(self._settings.node), self._folded)
+        await self._bus.subscribe(subjects.ANY_FOREGROUND, self._asked)
         await self._sync()
+        self.add_future(self._keep_up())
+
+    async def _asked(self, message: Msg) -> None:
+        self.foreground.told(message.data)
+
+    async def _keep_up(self) -> None:
+        """Look after every repository, tick after tick."""
+        while not self.should_stop:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), self.maintainer.tick_s)
+            self._hurry.clear()
+            await self.look_after_all()
+
+    async def look_after_all(self) -> None:
+        """One tick."""
+        for watched in list(self._watched.values()):
+            events_come = watched.heard and not watched.notice
+            await self.maintainer.look_after(State(watched.row, events_come, watched.walking))
 
     # -- which repositories -----------------------------------------------------------------
 
@@ -125,7 +154,7 @@ class Walker(Service):
 
     def _begin(self, row: RepoRow) -> Watched:
         watched = self._watched[row.repo_id] = Watched(row)
-        watched.tasks.append(asyncio.create_task(self._periodically(watched)))
+        self.maintainer.arm(row)
         if self._settings.watch:
             watched.tasks.append(asyncio.create_task(self._watch(watched)))
         else:
@@ -134,6 +163,7 @@ class Walker(Service):
 
     async def _unwatch(self, name: str) -> None:
         watched = self._watched.pop(name)
+        self.maintainer.disarm(name)
         watched.stop.set()
         for task in watched.tasks:
             task.cancel()
@@ -147,34 +177,26 @@ class Walker(Service):
             if last.phase != "Pending" and last.pass_id not in self._taken:
                 await self._ask(row, "resume", last.attempt, last.pass_id)
             return
-        await self._ask(row, "reconcile", last.attempt + 1, new_id())
+        await self._ask(row, "reconcile", last.attempt + 1)
 
-    async def _ask(self, row: RepoRow, reason: str, attempt: int, pass_id: str) -> None:
+    async def _ask(self, row: RepoRow, reason: str, attempt: int, pass_id: str = "") -> None:
+        pass_id = pass_id or new_id()
         job = PassJob(
-            pass_id=pass_id, reason=reason, root=row.root, filters=row.filters, attempt=attempt
+            pass_id=pass_id,
+            reason=reason,
+            root=row.root,
+            filters=row.filters,
+            attempt=attempt,
+            audit=reason == "audit",
         )
         stored = await self._bus.put(subjects.pass_job(row.repo_id), self._wrap(row, job, pass_id))
         await stored
 
-    async def _periodically(self, watched: Watched) -> None:
-        while True:
-            jitter = random.random() * self._settings.reconcile_jitter_seconds  # noqa: S311
-            pause = self._settings.reconcile_seconds + jitter
-            if watched.notice:
-                pause = min(pause, _DEGRADED_S)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(watched.hurry.wait(), pause)
-                watched.hurry.clear()
-            await self._ask_again(watched.row, "reconcile")
-
-    async def _ask_again(self, row: RepoRow, reason: str) -> None:
-        """Ask for a pass unless one is running, which will see everything anyway."""
+    async def _walk_again(self, row: RepoRow) -> None:
+        """Ask for a pass even while one is running: it may have been there already."""
         with self._projections.read() as snapshot:
             last = snapshot.newest_pass(row.repo_id)
-        if last is not None and last.status == "Running" and reason != _WATCH:
-            return
-        attempt = 1 if last is None else last.attempt + 1
-        await self._ask(row, reason, attempt, new_id())
+        await self._ask(row, _WATCH, 1 if last is None else last.attempt + 1)
 
     # -- watching ---------------------------------------------------------------------------
 
@@ -190,8 +212,9 @@ class Walker(Service):
                         case Rescan(reason="started"):
                             watched.watching.set()
                         case Rescan():
-                            await self._ask_again(row, _WATCH)
+                            await self._walk_again(row)
                         case Changed():
+                            watched.heard = True
                             await self._seen(row, stream, number, notice.entries)
                             number += 1
                         case Degraded():
@@ -206,7 +229,8 @@ class Walker(Service):
             "watch_degraded", repo=watched.row.repo_id, reason=notice.reason, hint=notice.hint
         )
         watched.watching.set()
-        watched.hurry.set()
+        self.maintainer.unwatched(watched.row.repo_id)
+        self._hurry.set()
 
     async def _seen(
         self, row: RepoRow, stream: str, number: int, entries: Sequence[SeenEntry]
@@ -233,8 +257,12 @@ class Walker(Service):
                     await self._unwatch(row.repo_id)
                 watched = self._begin(row)
             self._taken.add(job.pass_id)
-            await watched.watching.wait()
-            await self._walk(row, job, watched, out)
+            watched.walking = True
+            try:
+                await watched.watching.wait()
+                await self._walk(row, job, watched, out)
+            finally:
+                watched.walking = False
 
     async def _row_of(self, envelope: Envelope[AnyJob], job: PassJob) -> RepoRow | None:
         """The registered repository of a job; waits for a projection that lags, drops what is void."""
@@ -272,6 +300,7 @@ class Walker(Service):
                         reason=job.reason,
                         attempt=job.attempt,
                         started_ms=started,
+                        audit=job.audit,
                     )
                     data = self._wrap(row, seen, job.pass_id)
                     await out.put(subjects.seen(row.repo_id, walk_id, number), data)
@@ -291,6 +320,7 @@ class Walker(Service):
             started_ms=started,
             error=error,
             notice=watched.notice,
+            audit=job.audit,
         )
         await self._progress(row, job, files, files)
         await out.stored()
@@ -339,4 +369,4 @@ async def assemble(settings: Settings, bus: Bus) -> Parts:
     walker = Walker(bus, settings)
     policy = Policy(batch=1, window=4, grace_s=settings.drain_seconds)
     consumer = Consumer(bus, _SPEC, AnyJob, walker.handle, policy=policy)
-    return Parts("walker", bus, [walker, consumer])
+    return Parts("walker", bus, [walker, HistoryReader(bus, settings), consumer])

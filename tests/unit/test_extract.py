@@ -19,6 +19,7 @@ from contracts.ids import RepoPath
 from services.extractor import chunks, grammar, languages, references
 from services.extractor.extract import extract_file, extract_files
 from services.source import tokens
+from services.source.charset import to_utf8
 
 LANGUAGES = {
     "python": "a.py", "javascript": "a.js", "typescript": "a.ts", "tsx": "a.tsx", "java": "A.java",
@@ -306,7 +307,7 @@ def test_any_bytes_are_read(path, data):
     found = extract_file(RepoPath(path), data)
     assert found.skipped_detail == ""
     assert found.extract is not None
-    check_bounds(found.extract, data)
+    check_bounds(found.extract, to_utf8(data))
 
 
 def test_files_read_together_give_what_each_gives_alone() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,8 @@ from services.query.ranking.dense import (
     pooled_scores,
 )
 from services.query.ranking.facts import FileFacts
-from services.query.ranking.fuse import Evidence, RankedFile, Ranking
+from services.query.ranking.fuse import RankedFile, Ranking
+from services.query.ranking.history import HistoryScores
 from services.query.ranking.lexical import score, score_corpus
 from services.query.ranking.reasons import (
     KeywordMatch,
@@ -26,6 +28,7 @@ from services.query.ranking.reasons import (
     semantic_reasons,
     symbol_hits,
 )
+from services.source.static_model import StaticModel
 from services.source.terms import query_terms
 from store.segments import SegmentView, build_segment
 from tests.lexical_reference import SourceFile, reference_scores
@@ -59,11 +62,11 @@ def rank(
     query: str,
     files: Sequence[SourceFile],
     dense: DenseScores | None = None,
-    evidence: Sequence[Evidence] = (),
+    history: HistoryScores | None = None,
 ) -> Ranking:
     corpus, asked = corpus_of(files), query_terms(query)
     facts = FileFacts(corpus, [file.path for file in files])
-    return Ranking(asked, facts, score_corpus(asked, corpus), dense, evidence)
+    return Ranking(asked, facts, score_corpus(asked, corpus), dense, history)
 
 
 def paths(ranked: list[RankedFile]) -> list[str]:
@@ -174,7 +177,7 @@ def test_a_ranked_file_says_what_its_score_is_made_of() -> None:
     assert first.file_sequence == 1
     assert first.chunk == 0
     assert first.parts.keys() == {
-        "body", "chunk_max", "chunk_top3", "path", "symbols", "stem", "size",
+        "body", "chunk_max", "chunk_top3", "path", "symbols", "stem", "cover", "size", "language",
     }  # fmt: skip
     assert 0 < first.score <= 1
 
@@ -192,16 +195,27 @@ def test_a_file_whose_path_alone_matches_has_no_best_passage() -> None:
     assert first.chunk is None
 
 
-def test_evidence_moves_a_file_up_and_finds_files_on_its_own() -> None:
-    history = Evidence("history", 4.0, np.array([0, 0, 0, 1], np.float32))
+def test_history_moves_a_file_up_but_makes_none_match() -> None:
+    nothing, guide = np.zeros(4, np.float32), np.array([0, 1, 0, 0], np.float32)
+    history = HistoryScores(guide, guide)
 
-    found = rank("zebra", SHOP, evidence=[history]).top(10)
+    assert rank("zebra", SHOP, history=history).top(10) == []
+    assert paths(rank("clean password", SHOP).top(4))[0] == "shop/forms.py"
+    found = rank("clean password", SHOP, history=history).top(4)
+    assert found[0].path == "shop/views.py"
+    assert {"history_words", "history_nearest"} <= found[0].parts.keys()
+    same = rank("clean password", SHOP, history=HistoryScores(nothing, nothing)).top(4)
+    assert paths(same) == paths(rank("clean password", SHOP).top(4))
 
-    assert [(file.path, set(file.parts)) for file in found] == [
-        ("docs/password.md", {"history", "size"})
-    ]
-    assert paths(rank("password", SHOP).top(4))[0] != "docs/password.md"
-    assert paths(rank("password", SHOP, evidence=[history]).top(4))[0] == "docs/password.md"
+
+def test_the_language_of_most_code_is_preferred() -> None:
+    text = "def render(page): return page"
+    files = (
+        SourceFile("a/tool.sh", (text,)),
+        *(SourceFile(f"b/page{at}.py", (text,)) for at in range(5)),
+    )
+
+    assert paths(rank("render page", files).top(10))[-1] == "a/tool.sh"
 
 
 def test_facts_want_one_path_for_each_file() -> None:
@@ -320,7 +334,24 @@ def test_meaning_decides_where_words_do_not() -> None:
     (only,) = rank("zebra", SHOP, dense).top(10)
 
     assert (only.path, only.chunk) == ("shop/views.py", 1)
-    assert only.parts.keys() == {"dense_max", "dense_top3", "size"}
+    assert only.parts.keys() == {"dense_max", "dense_top3", "size", "language"}
+
+
+def test_a_vector_that_stands_for_little_of_the_question_says_little() -> None:
+    axis = np.eye(DIMENSION, dtype=np.int8) * 127
+    _, plane = shop_plane({1: axis[[1, 2, 3]], 2: axis[[4, 0]], 3: axis[[2, 3]], 4: axis[[5]]})
+    dense = plane.score(axis[0] / np.float32(127))
+
+    sure, unsure = (
+        rank("clean password", SHOP, replace(dense, trust=trust)).top(4) for trust in (1.0, 0.1)
+    )
+
+    parts = [{hit.path: hit.parts.get("dense_max", 0.0) for hit in hits} for hits in (sure, unsure)]
+    assert parts[0]["shop/views.py"] > 0
+    assert parts[1]["shop/views.py"] == pytest.approx(0.1 * parts[0]["shop/views.py"])
+    assert StaticModel.load().known_share(query_terms("図書館を検索").terms) == 0
+    assert StaticModel.load().known_share(query_terms("open the file").terms) == 1
+    assert StaticModel.load().known_share(query_terms("").terms) == 0
 
 
 def test_the_only_file_and_the_only_candidate_are_found_by_their_meaning() -> None:

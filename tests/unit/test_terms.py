@@ -1,5 +1,7 @@
 """How text becomes terms: the rules, by example."""
 
+# ruff: noqa: RUF001 - letters that look like others are what this is about
+
 from __future__ import annotations
 
 import numpy as np
@@ -73,22 +75,53 @@ def test_inflections_of_a_word_meet_in_one_stem(word: str, stemmed: str) -> None
 @pytest.mark.parametrize(
     ("text", "terms"),
     [
-        ("café naïve", ["cafe", "naiv"]),
-        ("cafe\u0301", ["cafe"]),
+        ("café naïve", ["cafe", "café", "naiv", "naïve"]),
+        ("cafe\u0301", ["cafe", "café"]),
         ("Straße", ["strass"]),
         (
             "\uff28\uff34\uff34\uff30\uff33\uff45\uff52\uff56\uff45\uff52\uff12",
             ["http", "server", "2", "httpserver2"],
         ),
-        ("ｶﾞﾗｽ", ["ガラ", "ラス"]),
+        ("ｶﾞﾗｽ", ["ガラ", "ラス", "ガ", "ラ", "ス"]),
         ("ﬁle", ["file"]),
         ("Привет", ["привет"]),
         ("приветМир", ["привет", "мир", "приветмир"]),
-        ("Ünïcode_Näme", ["unicod", "name", "unicodename"]),
+        ("Ünïcode_Näme", ["unicod", "name", "unicodename", "ünïcode_näme"]),
     ],
 )
 def test_accents_widths_and_case_do_not_matter(text: str, terms: list[str]) -> None:
     assert tokenise(text) == terms
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("resume", "résumé"),
+        ("RÉSUMÉ", "re\u0301sume\u0301"),
+        ("istanbul", "İSTANBUL"),
+        ("isparta", "Isparta ısparta"),
+        ("STRASSE", "Straße"),
+        ("ΣΊΣΥΦΟΣ", "σίσυφος"),
+        ("елка", "Ёлка"),
+        ("عربي", "عَرَبِيٌّ"),
+        ("שלום", "שָׁלוֹם"),
+        ("smorrebrod", "smørrebrød"),
+        ("lodz", "Łódź"),
+        ("42", "\u0664\u0662"),
+        ("data", "\uff44\uff41\uff54\uff41"),
+        ("データ", "ﾃﾞｰﾀ"),
+        ("क़लम", "क\u093cलम"),
+        ("rocket", "🚀rocket👩\u200d💻\ufe0f"),
+    ],
+)
+def test_another_spelling_shares_a_term(one: str, other: str) -> None:
+    assert set(tokenise(one)) & set(tokenise(other))
+    assert set(query_terms(one).words) & set(tokenise(other))
+    assert set(query_terms(other).words) & set(tokenise(one))
+
+
+def test_emoji_and_marks_alone_are_no_terms() -> None:
+    assert tokenise("👩\u200d💻 ❤\ufe0f \u0301\u0301 ™ …") in ([], ["tm"])
 
 
 @pytest.mark.parametrize(
@@ -106,7 +139,15 @@ def test_accents_widths_and_case_do_not_matter(text: str, terms: list[str]) -> N
     ],
 )
 def test_scripts_without_spaces_give_character_pairs(text: str, terms: list[str]) -> None:
-    assert tokenise(text) == terms
+    assert tokenise(text, singles=False) == terms
+    assert list(query_terms(text).words) == terms
+    assert set(terms) <= set(tokenise(text))
+
+
+@pytest.mark.parametrize("one", ["図", "書", "館"])
+def test_one_character_finds_a_longer_word(one: str) -> None:
+    assert set(query_terms(one).words) <= set(tokenise("図書館"))
+    assert "図" not in query_terms("図書館").words
 
 
 def test_thai_vowel_signs_stay_in_their_run() -> None:
@@ -119,7 +160,7 @@ def test_hindi_words_stay_whole() -> None:
 
 def test_data_blobs_give_no_terms_but_long_sentences_do() -> None:
     assert tokenise("A9" * 200) == []
-    assert len(tokenise("漢字" * 200)) == 399
+    assert len(tokenise("漢字" * 200)) == 399 + 400
 
 
 def test_a_long_identifier_is_not_joined() -> None:
@@ -274,3 +315,13 @@ def test_a_query_says_whether_it_wants_tests_or_documentation(
 ) -> None:
     read = query_terms(query)
     assert (read.asks_tests, read.asks_docs) == (tests, docs)
+
+
+def test_a_query_as_long_as_a_log_is_read_at_its_ends() -> None:
+    log = "opening_marker " + "".join(f"line{at} Frame{at}Error\n" for at in range(9_000))
+    asked = query_terms(f"{log} closing_marker")
+
+    assert len(asked.words) <= 200
+    assert len(asked.identifiers) <= 64
+    assert len(asked.stems) <= 300
+    assert {"opening", "closing"} <= {word.removesuffix("marker") for word in asked.words}

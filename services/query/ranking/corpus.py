@@ -126,6 +126,14 @@ class Corpus:
         """Return the chunks that hold the terms."""
         return _gather([(v.arrays.body, chunks) for v, _, chunks in self._segments], terms)
 
+    def document_frequency(self, terms: U8) -> I8:
+        """In how many chunks each term is; those of files that are gone are counted until compaction."""
+        frequency = np.zeros(len(terms), np.int64)
+        for view, _, _ in self._segments:
+            starts, stops = ranges(view.arrays.body, terms)
+            frequency += stops - starts
+        return frequency
+
     def field_hits(self, terms: U8) -> Hits:
         """Return the files that hold the salted field terms."""
         return _gather([(v.arrays.field, files) for v, files, _ in self._segments], terms)

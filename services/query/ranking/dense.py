@@ -37,6 +37,7 @@ class DenseScores:
     best_baseline: float  # what counts as no likeness at all
     top3_baseline: float
     chunk: F4  # [chunks]
+    trust: float = 1.0  # 0..1, how much of the question its vector stands for
 
 
 class VectorTable:
@@ -79,10 +80,19 @@ class VectorTable:
         table._store = self._store.extended(self.rows, list(fresh.values()))
         return table._swept()
 
+    @property
+    def blocks(self) -> int:
+        """Parts in which a scan takes the vectors."""
+        return -(-self.rows // self._block_rows)
+
+    @property
+    def _block_rows(self) -> int:
+        return max(1, _BLOCK_BYTES // (4 * self.dimension))
+
     def scan(self, query: F4) -> F4:
         """Return the cosine of every row, dead ones too. `query` is a unit vector."""
         vectors, scores = self.vectors, np.empty(self.rows, np.float32)
-        step = max(1, _BLOCK_BYTES // (4 * self.dimension))
+        step = self._block_rows
         block = np.empty((step, self.dimension), np.float32)
         query = (query / np.float32(_SCALE)).astype(np.float32)
         for start in range(0, self.rows, step):

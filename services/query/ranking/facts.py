@@ -3,6 +3,8 @@
 - The kind prior: who asks a question about code mostly wants code. It is lifted for tests or
   documentation when the query asks for them.
 - The size prior: of two files that fit equally well the larger one is more often meant.
+- The language prior: the language that most of a repository is written in is more often meant than
+  that of a few scripts beside it.
 - The order of paths, which settles ties.
 
 Made once for each corpus; safe to share.
@@ -42,6 +44,7 @@ class FileFacts:
         self.path_order[order] = np.arange(len(paths))
         size = np.log1p(corpus.body_length) / np.log1p(_LARGE_FILE_TERMS)
         self.size: F4 = np.minimum(size, 1).astype(np.float32)  # 0..1
+        self._language: F4 = _language_share(corpus, paths)
         kinds = np.array([_PRIOR[kind] for kind in KINDS], np.float32)
         self._plain: F4 = kinds[corpus.kind]
         declares = np.fromiter(
@@ -49,6 +52,12 @@ class FileFacts:
         )
         self._plain[declares & (corpus.kind == KINDS.index("code"))] = _DECLARATION_PRIOR
         self._priors: dict[tuple[bool, bool], F4] = {(False, False): self._plain}
+
+    def language(self, query: QueryTerms) -> F4:
+        """Return how much is written in each file's language, 0..1; whole for what is asked for."""
+        if not query.asks_docs:
+            return self._language
+        return np.where(self.corpus.kind == KINDS.index("doc"), np.float32(1), self._language)
 
     def prior(self, query: QueryTerms) -> F4:
         """Return the factor of each file's score, 0..1."""
@@ -61,3 +70,22 @@ class FileFacts:
                     prior[self.corpus.kind == KINDS.index(kind)] = lifted
             self._priors[asked] = prior
         return prior
+
+
+def _language_share(corpus: Corpus, paths: Sequence[str]) -> F4:
+    """How much code has each file's extension, as a share of what the most common one has."""
+    numbers: dict[str, int] = {}
+    extension = np.fromiter(
+        (numbers.setdefault(_extension(path), len(numbers)) for path in paths),
+        np.int64,
+        len(paths),
+    )
+    code = np.where(corpus.kind == KINDS.index("code"), corpus.body_length, 0)
+    written = np.bincount(extension, code, minlength=len(numbers))
+    share: F4 = (written / max(float(written.max(initial=0)), 1.0)).astype(np.float32)
+    return share[extension]
+
+
+def _extension(path: str) -> str:
+    name = path.rpartition("/")[2]
+    return name.rpartition(".")[2].lower() if "." in name else ""

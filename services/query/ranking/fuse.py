@@ -1,15 +1,16 @@
 """Which files answer a query best, and which passage of each?
 
-A weighted sum. Each lexical score is divided by its maximum over the files and raised to a power
+A weighted sum. Most lexical scores are divided by their maximum over the files and raised to a power
 below one, so that agreement of several weighs more than one outlier; each dense score is placed
-between its baseline and its maximum. Ranks are not used: a sum of scores beats a fusion of ranks
+between its baseline and its maximum. Earlier commits and what is known of a file beforehand add to
+files that match, and make none match. Ranks are not used: a sum of scores beats a fusion of ranks
 by 0.04 to 0.06 nDCG@10 on every set tried. The weights were found on queries of known answer, see
 docs/benchmarks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
@@ -19,24 +20,25 @@ from numpy.typing import NDArray
 from services.query.ranking.corpus import F4
 from services.query.ranking.dense import DenseScores
 from services.query.ranking.facts import FileFacts
+from services.query.ranking.history import HistoryScores
 from services.query.ranking.lexical import LexicalScores
 from services.source.terms import QueryTerms
 
-LEXICAL_WEIGHTS: Final = {
-    "body": 1.5, "chunk_max": 2.0, "chunk_top3": 0.5, "path": 0.75, "symbols": 0.5, "defs": 0.75,
-    "stem": 1.0,
+WEIGHTS: Final[Mapping[str, float]] = {
+    # Words. The first seven are divided by their maximum over the files and softened.
+    "body": 1.1, "chunk_max": 1.1, "chunk_top3": 0.5, "path": 0.8, "symbols": 0.4, "defs": 0.75,
+    "stem": 0.85, "cover": 0.75,
+    # Meaning, above its baseline.
+    "dense_max": 0.6, "dense_top3": 0.6,
+    # Earlier commits, of files that match by words or meaning.
+    "history_words": 2.25, "history_nearest": 1.25,
+    # What is known of a file before any question, of files that match.
+    "size": 1.0, "language": 1.0,
 }  # fmt: skip
-DENSE_WEIGHTS: Final = {"dense_max": 0.75, "dense_top3": 0.75}
-SIZE_WEIGHT: Final = 1.5
+_RELATIVE: Final = ("body", "chunk_max", "chunk_top3", "path", "symbols", "defs", "stem")
+_FULL_SAY: Final = 0.2  # of the best match; below, what is known beforehand counts in proportion
 _MIN_SPAN: Final = 1e-6
-
-
-class Evidence(Struct, frozen=True):
-    """One more score of every file, such as one drawn from the history of changes."""
-
-    name: str
-    weight: float
-    score: F4  # [files] 0..1, in corpus order; a file matches when it is above 0
+_PASSAGES: Final = 8  # told of each file
 
 
 class RankedFile(Struct, frozen=True):
@@ -48,6 +50,7 @@ class RankedFile(Struct, frozen=True):
     score: float  # 0..1, comparable within one answer
     chunk: int | None  # ordinal of its best passage; None when no passage matches
     parts: dict[str, float]  # what each component added to the sum, before the prior; none is 0
+    passages: tuple[int, ...] = ()  # ordinals of its best passages, best first
 
 
 class Ranking:
@@ -59,18 +62,26 @@ class Ranking:
         facts: FileFacts,
         lexical: LexicalScores,
         dense: DenseScores | None = None,
-        evidence: Sequence[Evidence] = (),
+        history: HistoryScores | None = None,
+        weights: Mapping[str, float] = WEIGHTS,
     ) -> None:
         """Fuse the scores; all of them lie in the order of the corpus behind `facts`."""
-        self._facts, self._lexical, self._dense = facts, lexical, dense
-        parts = dict(_parts(lexical, dense, evidence))
+        self._facts, self._lexical, self._dense, self._weights = facts, lexical, dense, weights
+        parts = {
+            name: np.float32(weights[name]) * score
+            for name, score in text_scores(lexical, dense).items()
+        }
         matched = sum(parts.values(), np.zeros(facts.corpus.file_count, np.float32))
-        parts["size"] = np.where(matched > 0, facts.size * np.float32(SIZE_WEIGHT), 0)
-        weights = sum(LEXICAL_WEIGHTS.values()) + SIZE_WEIGHT
-        weights += sum(DENSE_WEIGHTS.values()) if dense else 0.0
-        weights += sum(each.weight for each in evidence)
+        for name, score in history_scores(history).items():
+            parts[name] = np.where(matched > 0, np.float32(weights[name]) * score, np.float32(0))
+        # A file that hardly matches is not lifted by what is known of it before any question.
+        say = np.minimum(_placed(matched, 0.0, matched) / np.float32(_FULL_SAY), 1)
+        for name, score in prior_scores(query, facts).items():
+            parts[name] = np.float32(weights[name]) * score * say
+        whole = np.float32(sum(weights[name] for name in parts))
         self._parts = parts
-        self.scores: F4 = (matched + parts["size"]) * facts.prior(query) / np.float32(weights)
+        total = sum(parts.values(), np.zeros(facts.corpus.file_count, np.float32))
+        self.scores: F4 = total * facts.prior(query) / whole
 
     def top(self, limit: int, allowed: NDArray[np.bool_] | None = None) -> list[RankedFile]:
         """Return the `limit` best files that match at all, ties in the order of their paths.
@@ -89,39 +100,54 @@ class Ranking:
         """Return the ordinals of a file's best passages, best first; those that match at all."""
         chunks = slice(*self._facts.corpus.chunk_start[number : number + 2].tolist())
         score = _placed(self._lexical.chunk[chunks], 0.0, self._lexical.chunk_max)
-        score *= LEXICAL_WEIGHTS["chunk_max"]
+        score *= np.float32(self._weights["chunk_max"])
         dense = self._dense
         if dense is not None:
             likeness = _placed(dense.chunk[chunks], dense.best_baseline, dense.best)
-            score += np.float32(sum(DENSE_WEIGHTS.values())) * likeness
+            weight = self._weights["dense_max"] + self._weights["dense_top3"]
+            score += np.float32(weight) * likeness
         best = np.argsort(-score, kind="stable")[:limit]
         return [int(chunk) for chunk in best if score[chunk] > 0]
 
     def _ranked(self, number: int) -> RankedFile:
+        passages = self.passages(number, _PASSAGES)
         return RankedFile(
             number=number,
             file_sequence=int(self._facts.corpus.file_sequence[number]),
             path=self._facts.paths[number],
             score=float(self.scores[number]),
-            chunk=next(iter(self.passages(number, 1)), None),
+            chunk=next(iter(passages), None),
             parts={name: float(part[number]) for name, part in self._parts.items() if part[number]},
+            passages=tuple(passages),
         )
 
 
-def _parts(
-    lexical: LexicalScores, dense: DenseScores | None, evidence: Sequence[Evidence]
-) -> Iterator[tuple[str, F4]]:
-    for name, weight in LEXICAL_WEIGHTS.items():
-        raw: F4 = getattr(lexical, name)
-        yield name, np.float32(weight) * _softened(_placed(raw, 0.0, raw))
+def text_scores(lexical: LexicalScores, dense: DenseScores | None) -> dict[str, F4]:
+    """Return what makes a file match, each 0..1 in corpus order."""
+    scores = {name: _softened(_placed(raw, 0.0, raw)) for name, raw in _relative(lexical)}
+    scores["cover"] = lexical.cover
     if dense is not None:
-        for name, raw, baseline in (
-            ("dense_max", dense.best, dense.best_baseline),
-            ("dense_top3", dense.top3, dense.top3_baseline),
-        ):
-            yield name, np.float32(DENSE_WEIGHTS[name]) * _placed(raw, baseline, raw)
-    for each in evidence:
-        yield each.name, np.float32(each.weight) * each.score
+        trust = np.float32(dense.trust)
+        scores["dense_max"] = trust * _placed(dense.best, dense.best_baseline, dense.best)
+        scores["dense_top3"] = trust * _placed(dense.top3, dense.top3_baseline, dense.top3)
+    return scores
+
+
+def history_scores(history: HistoryScores | None) -> dict[str, F4]:
+    """Return what earlier commits say for a file that matches, each 0..1 in corpus order."""
+    if history is None:
+        return {}
+    return {"history_words": _softened(history.words), "history_nearest": history.nearest}
+
+
+def prior_scores(query: QueryTerms, facts: FileFacts) -> dict[str, F4]:
+    """Return what speaks for a file as such, each 0..1 in corpus order."""
+    return {"size": facts.size, "language": facts.language(query)}
+
+
+def _relative(lexical: LexicalScores) -> Iterator[tuple[str, F4]]:
+    for name in _RELATIVE:
+        yield name, getattr(lexical, name)
 
 
 def _placed(raw: F4, baseline: float, among: F4) -> F4:

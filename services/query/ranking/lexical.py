@@ -5,7 +5,8 @@ for the body. Path and symbol names are fields of their own. A name that the que
 file defines counts apart, and so does a file called what the query says.
 
 Neighbouring query words are also looked up joined, at half weight: "creation form" finds
-`CreationForm`, whose parts were indexed joined as well.
+`CreationForm`, whose parts were indexed joined as well. How much of the query a file holds at all
+counts apart: BM25 alone likes a file that says one rare word often.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class LexicalScores:
     symbols: F4
     defs: F4
     stem: F4
+    cover: F4  # share of the query's words, by their weight, that stand in the file
     chunk: F4
 
 
@@ -72,14 +74,16 @@ def score_corpus(query: QueryTerms, corpus: Corpus) -> LexicalScores:
     chunk = _chunk_scores(words, hits, corpus)
     chunk_max, chunk_top3 = corpus.best_chunks(chunk)
     path, symbols, defs, stem = _field_scores(query, words, corpus)
+    body, cover = _body_scores(words, hits, corpus)
     return LexicalScores(
-        body=_body_scores(words, hits, corpus),
+        body=body,
         chunk_max=chunk_max,
         chunk_top3=chunk_top3,
         path=path,
         symbols=symbols,
         defs=defs,
         stem=stem,
+        cover=cover,
         chunk=chunk,
     )
 
@@ -101,9 +105,10 @@ def _chunk_scores(words: _Words, hits: Hits, corpus: Corpus) -> F4:
     return np.bincount(hits.number, weight, minlength=corpus.chunk_count).astype(np.float32)
 
 
-def _body_scores(words: _Words, hits: Hits, corpus: Corpus) -> F4:
+def _body_scores(words: _Words, hits: Hits, corpus: Corpus) -> tuple[F4, F4]:
+    """Return the BM25 score of each file's body, and how much of the query it holds, 0..1."""
     if not len(hits.number):
-        return np.zeros(corpus.file_count, np.float32)
+        return np.zeros(corpus.file_count, np.float32), np.zeros(corpus.file_count, np.float32)
     file = corpus.chunk_file[hits.number]
     is_head = np.empty(len(file), np.bool_)
     np.not_equal(file[1:], file[:-1], out=is_head[1:])
@@ -111,10 +116,15 @@ def _body_scores(words: _Words, hits: Hits, corpus: Corpus) -> F4:
     heads = np.flatnonzero(is_head)
     file, term, tf = file[heads], hits.term[heads], np.add.reduceat(hits.tf, heads)
     frequency = np.bincount(term, minlength=len(words.terms))
-    weight = (words.share * _inverse_frequency(frequency, corpus.file_count))[term]
+    worth = words.share * _inverse_frequency(frequency, corpus.file_count)
+    weight = worth[term]
     weight *= tf
     weight /= tf + corpus.body_norm[file]
-    return np.bincount(file, weight, minlength=corpus.file_count).astype(np.float32)
+    body = np.bincount(file, weight, minlength=corpus.file_count).astype(np.float32)
+    # Words that no file holds, and words joined, say nothing here.
+    asked = np.where((words.share == 1) & (frequency > 0), worth, np.float32(0))
+    cover = np.bincount(file, asked[term], minlength=corpus.file_count)
+    return body, (cover / max(float(asked.sum()), 1e-9)).astype(np.float32)
 
 
 def _field_scores(query: QueryTerms, words: _Words, corpus: Corpus) -> tuple[F4, F4, F4, F4]:

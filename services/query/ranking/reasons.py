@@ -125,6 +125,6 @@ def symbol_hits(
 
 @lru_cache(maxsize=1 << 15)
 def _name_terms(name: str) -> frozenset[str]:
-    terms = tokenise(name)
+    terms = tokenise(name, singles=False)
     # A name of several parts ends with all of them joined, which adds no word of its own.
-    return frozenset(terms[:-1] if len(terms) > 1 else terms)
+    return frozenset(terms[:-1] if len(terms) > 1 and name.isascii() else terms)
