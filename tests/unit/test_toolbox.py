@@ -98,8 +98,9 @@ async def test_an_unknown_tool_is_refused_with_the_likely_name() -> None:
 
 
 async def test_a_tool_outside_the_profile_cannot_be_called_directly() -> None:
-    with pytest.raises(MCPError, match="Unknown tool"):
-        await call(served(), "small_large", {"size": 1})
+    async with Client(served()) as client:
+        with pytest.raises(MCPError, match="Unknown tool"):
+            await client.call_tool("small_large", {"size": 1})
 
 
 async def test_the_call_through_does_not_call_itself() -> None:
