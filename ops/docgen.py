@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from contracts.instruments import INSTRUMENTS, exposed
 from contracts.subjects import DURABLES, STREAMS
 from services.kernel import settings
 from services.kernel.settings import Settings
@@ -18,7 +19,12 @@ _HEAD = "<!-- written by `python -m ops.docgen`; do not edit -->\n\n"
 
 def pages() -> dict[str, str]:
     """File name -> content of every generated page."""
-    return {"settings.md": _settings(), "subjects.md": _subjects(), "tools.md": _tools()}
+    return {
+        "settings.md": _settings(),
+        "subjects.md": _subjects(),
+        "tools.md": _tools(),
+        "metrics.md": _metrics(),
+    }
 
 
 def _settings() -> str:
@@ -106,6 +112,38 @@ def _tools() -> str:
             lines.append(f"| {name} | {kind} | {'yes' if name in required else ''} | {default} |")
         lines.append("")
     return _HEAD + "\n".join(lines)
+
+
+_VERDICTS = {
+    "K": "as specified",
+    "A": "adapted",
+    "R": "equivalent",
+    "N": "ours",
+}
+
+
+def _metrics() -> str:
+    lines = [
+        "# Instruments",
+        "",
+        "What `GET /metrics` on the MCP port shows, as Prometheus text. *Primed* arms exist at zero from",
+        "the start, those behind a repository from its first pass or build on.",
+        "",
+        "| name | kind | unit | labels | primed arms | meaning | counted by | |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for each in INSTRUMENTS.values():
+        total = "_total" if each.kind == "counter" else ""
+        names = [f"`{exposed(name, each.unit)}{total}`" for name in (each.name, each.alias) if name]
+        arms = ", ".join("/".join(part or "-" for part in arm) for arm in each.arms)
+        labels = ", ".join(each.labels)
+        meaning = each.meaning + (f"; only with `{each.needs}`" if each.needs else "")
+        row = [
+            " ".join(names), each.kind, each.unit, labels, arms, meaning, each.fed_by,
+            _VERDICTS[each.verdict],
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(row)} |")
+    return _HEAD + "\n".join(lines) + "\n"
 
 
 def main() -> int:

@@ -123,6 +123,7 @@ class UpdateFact(Struct, frozen=True, kw_only=True, tag="cmd.memory_update"):
     patch: FactsPatch
     seen_update_count: int = -1  # >= 0: refused with CONFLICT when it moved, or is no longer active
     principal: str
+    successor_repo: str = ""  # namespace of patch.superseded_by; "" the same
 
 
 class RetireFacts(Struct, frozen=True, kw_only=True, tag="cmd.memory_retire"):
@@ -133,6 +134,7 @@ class RetireFacts(Struct, frozen=True, kw_only=True, tag="cmd.memory_retire"):
     delete: bool = False
     superseded_by: int | None = None
     principal: str
+    successor_repo: str = ""  # namespace of superseded_by; "" the same
 
 
 class ImportNotes(Struct, frozen=True, kw_only=True, tag="cmd.memory_import"):

@@ -124,6 +124,7 @@ class SearchResults(Answer, frozen=True, kw_only=True):
     mode: SearchMode
     retrieval_path: RetrievalPath
     hits: tuple[SearchHit, ...]
+    hits_left_off: int = 0  # of those asked for: the answer would have become too large
 
 
 class OutlineRequest(ContextRequest, frozen=True, kw_only=True):
@@ -151,6 +152,7 @@ class Outline(Answer, frozen=True, kw_only=True):
     exists: bool
     full_read_token_count: int | None = None  # tokens that reading the whole file would cost
     symbols: tuple[OutlineSymbol, ...]
+    symbols_left_off: int = 0  # of a file that declares more than an answer holds
 
 
 class RelatedRequest(ContextRequest, frozen=True, kw_only=True):
@@ -177,6 +179,7 @@ class Related(Answer, frozen=True, kw_only=True):
     path: str
     exists: bool
     imports: tuple[str, ...]  # sorted names the file refers to
+    import_count: int = 0
     dependents: tuple[Referrer, ...]  # by path, then symbol
     dependent_count: int = 0
     tests: tuple[Referrer, ...]
@@ -191,13 +194,20 @@ class ChangedRequest(ContextRequest, frozen=True, kw_only=True):
 
 
 class Changed(Answer, frozen=True, kw_only=True):
-    """Paths relative to the repository root, each list in ordinal order."""
+    """Paths relative to the repository root, each list in ordinal order, at most 300 of each.
+
+    The counts are complete.
+    """
 
     repo_id: str
     added: tuple[str, ...]
     updated: tuple[str, ...]
     removed: tuple[str, ...]
     dependents: tuple[str, ...]  # unchanged files that refer to what changed
+    added_count: int = 0
+    updated_count: int = 0
+    removed_count: int = 0
+    dependent_count: int = 0
 
 
 # --------------------------------------------------------------------------- jobs and readiness
@@ -244,6 +254,8 @@ class IndexStatus(Answer, frozen=True, kw_only=True):
     elapsed_milliseconds: int | None = None
     error: str | None = None
     pacing: Pacing | None = None  # only while Running
+    history_commits: int = 0  # earlier commits that search learns from
+    history_notice: str | None = None  # why there are none, where there should be
 
 
 class HealthRequest(ContextRequest, frozen=True, kw_only=True):
@@ -324,7 +336,8 @@ class RepoList(Answer, frozen=True, kw_only=True):
     """Repositories in ascending id order."""
 
     repos: tuple[RepoSummary, ...]
-    count: int
+    count: int  # of all, shown or not
+    repos_left_off: int = 0  # the answer would have become too large
 
 
 class Onboarding(ContextRequest, frozen=True, kw_only=True):

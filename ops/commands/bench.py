@@ -1,4 +1,4 @@
-"""`repofold bench index|edit|search|retrieval|ann`: figures that anyone can repeat."""
+"""`repofold bench index|edit|search|retrieval|bundles|ann|resolution`: figures that anyone can repeat."""
 
 from __future__ import annotations
 
@@ -30,21 +30,25 @@ _QUERIES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "what", choices=["index", "edit", "search", "idle", "restart", "retrieval", "ann"]
+        "what", choices=["index", "edit", "search", "idle", "restart", "memory", "retrieval", "bundles", "ann", "resolution", "codemap"]
     )
     parser.add_argument(
         "path",
         nargs="?",
-        help="tree to measure on; for retrieval the folder with the benchmark data",
+        help="tree to measure on; for retrieval and bundles the folder with the benchmark data",
     )
-    parser.add_argument("--trees", help="retrieval: folder that holds one tree per repository")
+    parser.add_argument("--trees", help="retrieval, bundles: folder that holds one tree per repository")
+    parser.add_argument(
+        "--fit", action="store_true", help="retrieval: fit weights on each half, judge on the other"
+    )
+    parser.add_argument("--gate", action="store_true", help="retrieval: fail below the floors")
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--state", help="state directory to use instead of a temporary one")
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print; nothing outside a temporary folder is written."""
-    if args.what in ("retrieval", "ann"):
+    if args.what in ("retrieval", "bundles", "ann", "resolution"):
         return _other(args)
     if not args.path:
         raise InvalidArgument("no PATH to measure on", hint=f"repofold bench {args.what} PATH")
@@ -55,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
         "search": _search,
         "idle": _idle,
         "restart": _restart,
+        "codemap": _codemap,
+        "memory": _remembering,
     }[args.what]
     results = []
     for _ in range(args.runs):
@@ -149,7 +155,8 @@ def _idle(path: Path, state: Path) -> dict[str, Any]:
         time.sleep(45)  # the additional extractors leave after a quiet time
         before, started = _cpu_seconds(node), time.monotonic()
         time.sleep(30)
-        used = _cpu_seconds(node) - before
+        after = _cpu_seconds(node)
+        used = sum(after[pid] - before[pid] for pid in before.keys() & after.keys())
         rss, pss = _memory(node)
         share = used / (time.monotonic() - started)
         return {
@@ -159,10 +166,11 @@ def _idle(path: Path, state: Path) -> dict[str, Any]:
         }
 
 
-def _cpu_seconds(node: Node) -> float:
+def _cpu_seconds(node: Node) -> dict[int, float]:
+    """By process: one that leaves meanwhile takes its seconds with it."""
     root = psutil.Process(node.process.pid)
-    times = [process.cpu_times() for process in (root, *root.children(recursive=True))]
-    return float(sum(each.user + each.system for each in times))
+    times = {each.pid: each.cpu_times() for each in (root, *root.children(recursive=True))}
+    return {pid: float(each.user + each.system) for pid, each in times.items()}
 
 
 def _memory(node: Node) -> tuple[int, int]:
@@ -194,11 +202,33 @@ def _spread(name: str, times: list[float]) -> dict[str, Any]:
     }
 
 
+def _remembering(path: Path, state: Path) -> dict[str, Any]:
+    import ops.bench.memory as memory
+    import ops.bench.notes as notes
+
+    return {**memory.measure(path, state), **notes.measure(path, state)}
+
+
+def _codemap(path: Path, state: Path) -> dict[str, Any]:
+    """Resolving, the call graph after an edit, and questions to the code map."""
+    import ops.bench.codemap as codemap
+
+    return codemap.measure(path, state)
+
+
 def _other(args: argparse.Namespace) -> int:
     if args.what == "ann":
         import ops.bench.ann as ann
 
         return ann.run(args)
+    if args.what == "resolution":
+        import ops.bench.resolution as resolution
+
+        return resolution.run(args)
+    if args.what == "bundles":
+        import ops.bench.bundles as bundles
+
+        return bundles.run(args)
     import ops.bench.retrieval as retrieval
 
     return retrieval.run(args)

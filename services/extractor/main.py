@@ -1,7 +1,9 @@
 """The extractor: reads symbols, references, text and terms out of one file version.
 
 consumes  WORK work.extract.<repo>.<path>   ExtractJob (shared durable: add processes, gain throughput)
+          WORK work.extract.<repo>.=~.<batch>.<path>   ReadJob
 produces  INDEX index.<repo>.file.<path>    FileRecorded, only over an older version of the path
+answers   a ReadJob with FileRead on its reply subject; nothing is recorded
 
 An extract is made once per (path, digest, extractor version); the cache beside the state directory
 answers the next time the same bytes turn up, in another branch, worktree or repository.
@@ -18,14 +20,16 @@ import xxhash
 from contracts import subjects
 from contracts.envelope import encode, following
 from contracts.events.index import FileRecorded
-from contracts.events.jobs import AnyJob, ExtractJob
+from contracts.events.jobs import AnyJob, ExtractJob, FileRead, ReadJob
 from contracts.extract import EXTRACTOR_VERSION, Packed, decompressed, pack
 from contracts.subjects import DURABLES
 from services.extractor.extract import extract_files
 from services.kernel import logs
 from services.kernel.bus import Bus
 from services.kernel.consumer import Consumer, Delivery, Outbox, Policy
+from services.kernel.instruments import counted
 from services.kernel.journal import Journal
+from services.kernel.pacing import pacer_of
 from services.kernel.settings import Settings
 from services.kernel.shell import Parts
 from services.source.languages import kind_of, language_of
@@ -58,10 +62,12 @@ class Extractor:
         self._cache = cache
 
     async def handle(self, batch: Sequence[Delivery[AnyJob]], out: Outbox) -> None:
-        jobs = [delivery.event for delivery in batch]
+        jobs = [_to_record(delivery.event) for delivery in batch]
         records = await asyncio.to_thread(self._read_all, jobs)
         for delivery, record in zip(batch, records, strict=True):
-            if record is not None:
+            if record is not None and isinstance(delivery.event, ReadJob):
+                await self._answer(delivery.envelope.reply_to, record)
+            elif record is not None:
                 self._record(delivery, record, out)
 
     def _read_all(self, jobs: Sequence[AnyJob]) -> list[FileRecorded | None]:
@@ -98,18 +104,40 @@ class Extractor:
             version=job.version,
             expected=job.expected_sequence,
         )
+        if record.extract is not None:
+            counted.add("repocontext.ingest.files_content_projected", envelope.repo)
 
     async def parked(self, delivery: Delivery[AnyJob], error: Exception) -> None:
         """Record a file that cannot be read out, so that it is listed and its pass can end."""
-        job = delivery.event
+        job = _to_record(delivery.event)
         if not isinstance(job, ExtractJob):
             return
+        counted.add("repocontext.bootstrap.pass_arm_faults", "ingest-symbols", type(error).__name__)
         content = Cached(
             language_of(job.path), kind_of(job.path), "extract_failed", type(error).__name__, None
         )
+        if isinstance(delivery.event, ReadJob):
+            await self._answer(delivery.envelope.reply_to, _recorded(job, content))
+            return
         out = Outbox(self._bus)
         self._record(delivery, _recorded(job, content), out)
         await out.stored()
+
+    async def _answer(self, reply_to: str, record: FileRecorded) -> None:
+        read = FileRead(
+            path=record.path, language=record.language, kind=record.kind, extract=record.extract
+        )
+        await self._bus.publish(reply_to, _encode(read))
+
+
+def _to_record(job: AnyJob) -> AnyJob:
+    """A ReadJob as the ExtractJob of the same bytes, so that both share the cache."""
+    if not isinstance(job, ReadJob):
+        return job
+    return ExtractJob(
+        path=job.path, version=0, digest=job.digest, size_bytes=0, mtime_ns=0, anchor_ns=0,
+        pass_id="", expected_sequence=0, data=job.data,
+    )  # fmt: skip
 
 
 def _read(jobs: Sequence[ExtractJob]) -> list[Cached]:
@@ -145,6 +173,7 @@ def _recorded(job: ExtractJob, content: Cached) -> FileRecorded:
         skipped_detail=content.skipped_detail,
         extract=content.extract,
         terms=build_terms(job.path, (), (), (), (), ()) if content.extract is None else None,
+        extractor_version=EXTRACTOR_VERSION,
     )
 
 
@@ -167,6 +196,7 @@ async def assemble(settings: Settings, bus: Bus) -> Parts:
         parked=extractor.parked,
         journal=journal,
     )
+    consumer.pacer = await pacer_of(bus, "extractor", enabled=settings.pacing)
 
     async def close() -> None:
         cache.close()

@@ -48,6 +48,7 @@ KIND_CODES = {kind: code for code, kind in enumerate(REFERENCE_KINDS)}
 
 TYPE_KINDS = frozenset({"class", "interface", "struct", "enum", "trait", "record", "union"})
 
+_DOLLAR_NAMES = frozenset({"javascript", "typescript", "tsx"})  # `$` is a letter like any other
 _SELF_PREFIXES = ("self.", "cls.", "this.")
 _INNER_ARGUMENTS = re.compile(r"\([^()]*\)")
 _INNER_BLOCK = re.compile(r"\s*\{[^{}]*\}")
@@ -186,7 +187,9 @@ class Reader:
         if "(" in type_name and origin != "annotation":
             type_name = short_expression(type_name.encode())
         if type_name:
-            text = bound_name(self.text(name))
+            text = self.text(name)
+            if not (text[:1] == "$" and self.grammar.bundle in _DOLLAR_NAMES):
+                text = bound_name(text)
             if text:
                 self.bindings.append(BindingDraft(text, type_name, origin, name.start_byte))
 

@@ -41,6 +41,7 @@ _SCANS: dict[str, Callable[[bytes], list[Draft]]] = {
     "docker": statements.docker,
     "cmake": statements.cmake,
     "starlark": statements.starlark,
+    "go-mod": statements.go_module,
 }
 
 

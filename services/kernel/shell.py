@@ -2,7 +2,8 @@
 
 A `faust.App` with Kafka switched off gives the process its life: signals, ordered start and stop,
 a crash that ends it with code 1. Inside it, mode services hold the message path (consumer.py).
-Faust's own agents, streams, tables and topics are not used: they lose messages (docs/adr).
+Faust's own agents, streams, tables and topics are not used: they lose messages (docs/adr). One service
+more tells what the process counts (reporter.py).
 """
 
 from __future__ import annotations

@@ -34,15 +34,22 @@ NO_ARGUMENTS: Mapping[str, object] = {}
 class Observer(Protocol):
     """Is told of every call, for metrics."""
 
-    def on_call(self, tool: str, seconds: float, outcome: Outcome, reason: str) -> None:
-        """`outcome` "mistake" is the caller's own; `reason` is "" when the call succeeded."""
+    def on_call(
+        self, tool: str, seconds: float, outcome: Outcome, reason: str, path: str = ""
+    ) -> None:
+        """`outcome` "mistake" is the caller's own; `reason` is "" when the call succeeded.
+
+        `path` is the route of an answer that has one.
+        """
         ...
 
 
 class Unobserved:
     """An Observer that keeps nothing."""
 
-    def on_call(self, tool: str, seconds: float, outcome: Outcome, reason: str) -> None:
+    def on_call(
+        self, tool: str, seconds: float, outcome: Outcome, reason: str, path: str = ""
+    ) -> None:
         """Forget it."""
 
 
@@ -67,15 +74,17 @@ class Calls(Generic[V]):
         started = time.perf_counter()
         outcome: Outcome = "cancelled"  # unless something else comes of it
         reason = "cancelled"
+        path = ""
         try:
             answer = await self.answer(tool, arguments or NO_ARGUMENTS, caller)
             result = results.of_answer(answer, self._policy.results, self._policy.result_bytes)
             outcome, reason = "ok", ""
+            path = getattr(answer, "retrieval_path", "")
             return result
         except Fault as fault:
             outcome, reason = _judge(fault)
             _note(tool.name, fault, outcome, reason)
-            return results.of_fault(fault)
+            return results.of_fault(fault, tool.family)
         except Exception:  # the boundary: what is not foreseen must not reach the wire
             outcome, reason = "failed", "unexpected"
             log.exception("tool_failed", tool=tool.name)
@@ -83,10 +92,11 @@ class Calls(Generic[V]):
                 Fault(
                     f"{tool.name} failed",
                     hint="the server's log has the details; try again or report it",
-                )
+                ),
+                tool.family,
             )
         finally:
-            self._observer.on_call(tool.name, time.perf_counter() - started, outcome, reason)
+            self._observer.on_call(tool.name, time.perf_counter() - started, outcome, reason, path)
 
 
 def _judge(fault: Fault) -> tuple[Outcome, str]:

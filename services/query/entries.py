@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from contracts.extract import Symbol, decompressed
 from contracts.ids import RecordKey, RepoId, opaque
 from contracts.tools.repocontext import EntryView
+from services.query import bounds
+from services.query.sessions import SessionState
 from store.read.live import Snapshot
 from store.rows import FileRow, RepoRow
 
@@ -15,13 +17,16 @@ _ABSENT_KIND = {
     "content": "Content", "xref": "CrossReference", "mem": "Memory", "session": "Session",
 }  # fmt: skip
 _FIELD_CHARS = 2_000
+_LAST_MS = 253_402_300_799_000  # the end of the year 9999
+_FILES_SHOWN = 100  # of those that declare one symbol
+_RECEIPTS_SHOWN = 100  # of a session, and as many possessions
 
 
 def time_text(milliseconds: int) -> str | None:
-    """UTC in ISO 8601; None for 0, which means never."""
+    """UTC in ISO 8601; None for 0, which means never. What lies beyond is told as the last moment."""
     if not milliseconds:
         return None
-    stamp = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    stamp = datetime.fromtimestamp(min(milliseconds, _LAST_MS) / 1000, UTC)
     return stamp.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -77,16 +82,18 @@ def of_package(repo_id: RepoId, path: str, files: list[FileRow]) -> EntryView:
 
 def of_symbol(repo_id: RepoId, row: FileRow, symbol: Symbol, others: list[str]) -> EntryView:
     """A symbol as its first declaring file states it; `others` declare it as well."""
+    declaring = sorted({row.path, *others}) if others else []
     fields = {
         "filePath": row.path,
         "startLine": str(symbol.start_line),
         "endLine": str(symbol.end_line),
         "signature": symbol.signature,
         "digest": row.digest,
-        "symbolKind": symbol.kind,
+        "kind": symbol.kind,
         "visibility": symbol.visibility,
         "doc": symbol.doc[:_FIELD_CHARS],
-        "declaringFiles": ", ".join(sorted({row.path, *others})) if others else "",
+        "declaringFiles": ", ".join(bounds.first(declaring, _FILES_SHOWN)),
+        "declaringFileCount": str(len(declaring)) if declaring else "",
     }
     return EntryView(
         key=str(RecordKey(repo_id, "symbol", symbol.fq_name)), exists=True, kind="Symbol",
@@ -98,9 +105,14 @@ def of_symbol(repo_id: RepoId, row: FileRow, symbol: Symbol, others: list[str]) 
 def of_content(repo_id: RepoId, row: FileRow, text: memoryview) -> EntryView:
     """The content projection: the first 65,536 characters of the file."""
     content = decompressed(text).decode()
+    shown = bounds.beginning(content)
+    left_off = len(content) - len(shown)
+    fields = {"digest": row.digest, "text": shown}
+    if left_off:
+        fields["textLeftOff"] = f"{left_off} characters"
     return EntryView(
         key=str(RecordKey(repo_id, "content", row.path)), exists=True, kind="Content",
-        repo_id=repo_id, path=row.path, fields={"digest": row.digest, "text": content}, tags=(), links={},
+        repo_id=repo_id, path=row.path, fields=fields, tags=(), links={},
     )  # fmt: skip
 
 
@@ -111,7 +123,10 @@ def of_reference(
     tests: list[tuple[str, str]],
     test_count: int,
 ) -> EntryView:
-    """Who refers to a simple name, as (path, symbol) pairs; one "symbol (path)" to a line."""
+    """Who refers to a simple name, as (path, symbol) pairs; one "symbol (path)" to a line.
+
+    The counts are complete.
+    """
     fields = {
         "name": key.name,
         "dependentCount": str(dependent_count),
@@ -125,9 +140,34 @@ def of_reference(
     )  # fmt: skip
 
 
+def of_session(key: RecordKey, state: SessionState, now_ms: int) -> EntryView:
+    """What a session was given, the newest units last; absent when it holds nothing any more."""
+    if state.expires_ms <= now_ms:
+        return absent(key)
+    fields = {
+        "receiptCount": str(len(state.receipts)),
+        "receipts": "\n".join(state.receipts[-_RECEIPTS_SHOWN:]),
+        "possessionCount": str(len(state.possessions)),
+        "possessions": "\n".join(
+            bounds.fitting(
+                f"{one.path}@{one.content_hash}" for one in state.possessions[-_RECEIPTS_SHOWN:]
+            )
+        ),
+    }
+    return EntryView(
+        key=str(key), exists=True, kind="Session", repo_id=key.repo_id, id=key.name,
+        fields=_given(fields), tags=(), links={}, expires=True, has_expired=False,
+        expires_at_utc=time_text(state.expires_ms),
+        remaining_seconds=max(0, (state.expires_ms - now_ms) // 1000),
+    )  # fmt: skip
+
+
 def _one_to_a_line(referrers: list[tuple[str, str]]) -> str:
     return "\n".join(
-        symbol if symbol == path else f"{symbol} ({path})" for path, symbol in referrers
+        bounds.fitting(
+            (symbol if symbol == path else f"{symbol} ({path})" for path, symbol in referrers),
+            bounds.ANSWER_BYTES // 2,
+        )
     )
 
 

@@ -9,22 +9,32 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager, suppress
 
 import msgspec
+from nats.errors import Error as NatsError
 
 from contracts import subjects
 from contracts.envelope import Envelope, encode, new_id, now_ms
-from contracts.errors import Fault, NotFound, Unavailable
+from contracts.errors import Fault, NotFound, Unavailable, named
 from contracts.events.commands import AddRepo, CommandReply, RemoveRepo, ResetIndex
-from contracts.events.progress import FoldedNotice
+from contracts.events.mapping import AnyMapCommand
+from contracts.events.memory import AnyNoteCommand, NoteReply
+from contracts.events.progress import FoldedNotice, ForegroundNotice
 from contracts.ids import RepoId
+from contracts.tools.repocontext import Pacing
 from services.kernel import logs
 from services.kernel.bus import Bus, Msg
+from services.kernel.publisher import PubAck
 from services.kernel.settings import Settings
 from services.query.access import Caller
+from services.query.codemap.maps import CodeMaps
+from services.query.foreground import Foreground, Paces
+from services.query.ledger import Ledger
+from services.query.notebook.books import NoteBooks
 from services.query.retrieval import Retrieval
+from services.query.sessions import Sessions
 from store.read.live import Projections, Snapshot
 from store.rows import Positions
 
@@ -32,7 +42,9 @@ log = logs.get(__name__)
 _REPLY_S = 30.0
 _FOLD_S = 10.0
 _decode_reply = msgspec.msgpack.Decoder(CommandReply).decode
+_decode_note_reply = msgspec.msgpack.Decoder(NoteReply).decode
 _decode_notice = msgspec.msgpack.Decoder(FoldedNotice).decode
+_encode = msgspec.msgpack.Encoder().encode
 RepoCommand = AddRepo | RemoveRepo | ResetIndex
 
 
@@ -45,17 +57,47 @@ class Host:
         self.started_at = time.monotonic()
         self.projections = Projections(settings.projections)
         self.retrieval = Retrieval(settings, self.projections)
+        self.notebooks = NoteBooks(self.projections)
+        self.sessions = Sessions(lambda: self._bus)
+        self.ledger = Ledger()
+        self.maps = CodeMaps(self.projections, settings.state)
         self._bus = bus
         self.folded = asyncio.Event()  # set, and replaced, whenever the projection moved on
         self._position = Positions()
+        self.paces = Paces()
+        self.foreground = Foreground(self._tell_workers)
+        self.retrieval.asked = self.foreground.request
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._telling: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Follow the projector's notices."""
+        """Follow the projector's notices and the workers' pace."""
+        self._loop = asyncio.get_running_loop()
         if self._bus is not None:
             await self._bus.subscribe(subjects.folded(self.settings.node), self._on_folded)
+            await self._bus.subscribe(subjects.pace(), self._on_pace)
+
+    async def _on_pace(self, message: Msg) -> None:
+        self.paces.told(message.data)
+
+    def _tell_workers(self, requests: int) -> None:
+        """Have workers give way to questions. From any thread."""
+        if self._loop is not None and self.settings.pacing:
+            self._loop.call_soon_threadsafe(self._send_foreground, requests)
+
+    def _send_foreground(self, requests: int) -> None:
+        if self._bus is None or not self._bus.started:
+            return
+        notice = _encode(ForegroundNotice(requests=requests))
+        sending = self._bus.publish(subjects.foreground(self.settings.node), notice)
+        task = asyncio.get_running_loop().create_task(_quietly(sending))
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
 
     async def stop(self) -> None:
         self.retrieval.close()
+        self.maps.close()
+        self.notebooks.close()
         self.projections.close()
         if self._bus is not None:
             await self._bus.stop()
@@ -63,9 +105,17 @@ class Host:
     async def _on_folded(self, message: Msg) -> None:
         notice = _decode_notice(message.data)
         self._position = Positions(notice.log, notice.index)
+        self.foreground.indexing()
         self.retrieval.release()
+        self.notebooks.sweep()
+        self.maps.rest()
         told, self.folded = self.folded, asyncio.Event()
         told.set()
+
+    @property
+    def offline(self) -> bool:
+        """Whether there is no node: what is indexed is all there will be."""
+        return self._bus is None
 
     @property
     def bus(self) -> Bus:
@@ -94,6 +144,55 @@ class Host:
 
         Raises the fault that the registry answered, or Unavailable when nobody answers.
         """
+        try:
+            raw = await self._ask(subjects.repo_command(repo_id), repo_id, command, _REPLY_S)
+        except TimeoutError:
+            raise Unavailable(
+                "the registry did not answer; the command is stored and will be carried out",
+                hint="look again with repocontext_index_status",
+            ) from None
+        reply = _decode_reply(raw)
+        if not reply.ok:
+            raise named(reply.code)(reply.message, hint=reply.hint)
+        await self.wait_for(reply.log_sequence, reply.index_sequence)
+        return reply
+
+    async def note_command(self, command: AnyNoteCommand, *, wait_s: float = 0.0) -> NoteReply:
+        """Send a command on memory, wait for its fact and for this node to have folded it.
+
+        `wait_s` is how long the command itself may wait, as a claim in a queue does. Raises the
+        refusal as the fault it names (a refusal by a claim: Conflict whose reason is the fence's),
+        or Unavailable when nobody answers.
+        """
+        subject = subjects.note_command(command.repo_id)
+        try:
+            raw = await self._ask(subject, command.repo_id, command, _REPLY_S + wait_s)
+        except TimeoutError:
+            raise Unavailable(
+                "the memory worker did not answer; the command is stored and will be carried out",
+                hint="read the record before trying again; `repofold doctor` tells what is wrong",
+            ) from None
+        reply = _decode_note_reply(raw)
+        if not reply.ok:
+            reason = {"reason": reply.fence or reply.reason or reply.code.lower()}
+            raise named(reply.code)(reply.message, hint=reply.hint, **reason)
+        await self.wait_for(reply.log_sequence, 0)
+        return reply
+
+    async def ask(
+        self, subject: str, repo_id: str, command: AnyMapCommand, seconds: float
+    ) -> bytes:
+        """Store a command of another family; returns its answer or raises TimeoutError."""
+        return await self._ask(subject, repo_id, command, seconds)
+
+    async def _ask(
+        self,
+        subject: str,
+        repo_id: str,
+        command: RepoCommand | AnyNoteCommand | AnyMapCommand,
+        seconds: float,
+    ) -> bytes:
+        """Store a command and return its answer; raises TimeoutError when none comes."""
         bus = self.bus
         inbox = bus.inbox()
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
@@ -102,6 +201,7 @@ class Host:
             if not answer.done():
                 answer.set_result(message.data)
 
+        # One subscription a command: once nobody listens any more, whoever answers learns of it.
         subscription = await bus.subscribe(inbox, arrived)
         try:
             envelope = Envelope(
@@ -112,24 +212,12 @@ class Host:
                 reply_to=inbox,
                 event=command,
             )
-            stored = await bus.put(
-                subjects.repo_command(repo_id), encode(envelope), message_id=envelope.id
-            )
-            await stored
-            reply = _decode_reply(await asyncio.wait_for(answer, _REPLY_S))
-        except TimeoutError:
-            raise Unavailable(
-                "the registry did not answer; the command is stored and will be carried out",
-                hint="look again with repocontext_index_status",
-            ) from None
+            stored = await bus.put(subject, encode(envelope), message_id=envelope.id)
+            # The answer tells as well that the command was stored; only a failure is told before.
+            stored.add_done_callback(lambda done: _fail_too(answer, done))
+            return await asyncio.wait_for(answer, seconds)
         finally:
             await subscription.unsubscribe()
-        if not reply.ok:
-            fault = Fault(reply.message, hint=reply.hint)
-            fault.code = reply.code
-            raise fault
-        await self.wait_for(reply.log_sequence, reply.index_sequence)
-        return reply
 
     async def wait_for(self, log_sequence: int, index_sequence: int) -> bool:
         """Wait, at most ten seconds, until the projection has reached these positions."""
@@ -153,6 +241,10 @@ class Host:
             return False
         return here.log >= log_sequence and here.index >= index_sequence
 
+    def pacing(self) -> Pacing:
+        """How far indexing holds itself back at this moment."""
+        return self.paces.reading(enabled=self.settings.pacing, requests=self.foreground.requests)
+
     def ready(self) -> tuple[bool, str]:
         """Whether questions can be answered, and why not."""
         try:
@@ -161,6 +253,18 @@ class Host:
         except Fault as fault:
             return False, fault.message
         return True, "serving"
+
+
+async def _quietly(sending: Awaitable[None]) -> None:
+    """Workers that are not told go on as they were."""
+    with suppress(NatsError, Fault):
+        await sending
+
+
+def _fail_too(answer: asyncio.Future[bytes], stored: asyncio.Future[PubAck]) -> None:
+    error = None if stored.cancelled() else stored.exception()
+    if error is not None and not answer.done():
+        answer.set_exception(error)
 
 
 class View:

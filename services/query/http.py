@@ -18,7 +18,7 @@ import contextlib
 import ipaddress
 import re
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 import anyio
@@ -53,7 +53,7 @@ class Site(Struct, frozen=True, kw_only=True):
     tokens: TokenStore | None = None  # None: no token is asked for, loopback only
     version: str = ""
     ready: Callable[[], str]  # "" when ready, else why not
-    metrics: Callable[[], bytes]
+    metrics: Callable[[], Awaitable[bytes]]
 
 
 def is_loopback(host: str) -> bool:

@@ -6,9 +6,11 @@ import time
 
 from contracts.ids import RepoId
 from contracts.tools.repocontext import IndexStatus, JobStatus, Pacing
+from services.kernel.settings import Settings
 from services.query.entries import time_text
 from store.read.history import standing_of
 from store.read.live import Snapshot
+from store.rows import Counters
 
 # Of a command line that asks the projection: it hears no worker.
 _UNKNOWN_PACE = Pacing(state="Idle", batch_delay_milliseconds=0, foreground_requests=0)
@@ -58,6 +60,11 @@ def index_status(
         history_commits=history.commits,
         history_notice=history.notice or None,
     )
+
+
+def vectors_come(settings: Settings, totals: Counters) -> bool:
+    """Whether there will be more vectors than there are; without an embedder nobody makes any."""
+    return settings.embed_provider != "none" and totals.embedded < totals.wanted
 
 
 _STATUS: dict[str, JobStatus] = {

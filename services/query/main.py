@@ -1,6 +1,7 @@
 """The query service: answers over MCP, by HTTP or stdio. Never writes a projection.
 
 reads     this node's LMDB environment; node.<node>.folded to know when it moved
+          PROGRESS progress.-.metrics.>    what the workers count, for /metrics
 produces  CMD cmd.repo.<repo>, and waits until the fact is folded before it answers
 """
 
@@ -104,6 +105,7 @@ async def _serve_http(settings: Settings) -> int:
         return 0
     host = opening.result()
     metrics = Metrics(host)
+    await metrics.start(host.bus)
     tokens = StaticTokens(load_or_create_tokens(settings.state / "tokens.json"))
 
     def ready() -> str:
@@ -118,7 +120,7 @@ async def _serve_http(settings: Settings) -> int:
             tokens=tokens,
             version=host.version,
             ready=ready,
-            metrics=metrics.exposition,
+            metrics=metrics.scrape,
         ),
     )
 
@@ -129,6 +131,7 @@ async def _serve_http(settings: Settings) -> int:
     try:
         await serve_http(app, host=settings.host, port=settings.port, on_ready=announce, stop=stop)
     finally:
+        metrics.stop()
         await host.stop()
     return 0
 

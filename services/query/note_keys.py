@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from typing import TypeVar
 
 from contracts.errors import Forbidden, InvalidArgument
 from contracts.ids import RecordKey, parse_key
 from services.source.free_text import hides
 
 _NAME_CHARS = 200
+_LARGEST_TOKEN = 2**63 - 1
+Token = TypeVar("Token", int, int | None)
 
 
 def note_key(text: str, tool: str) -> RecordKey:
@@ -33,11 +36,17 @@ def checked_name(name: str, what: str) -> str:
     """A repository id, topic or note id that can be shown and typed again."""
     if len(name) > _NAME_CHARS or hides(name) or "\n" in name or "\t" in name:
         raise InvalidArgument(
-            f"{what} is 1 to {_NAME_CHARS} visible characters",
-            hint=f"choose a short name for {what}",
+            f"{what} has to be 1 to {_NAME_CHARS} visible characters on one line; it has {len(name):,}",
+            hint=f"choose a short name for {what}, without control or invisible characters",
             reason="name",
         )
     return name
+
+
+def sendable(token: Token) -> Token:
+    """A fencing token that a message can carry. None as large was ever issued, so the answer to the
+    largest one is the answer to any beyond it."""
+    return token if token is None else max(-1, min(token, _LARGEST_TOKEN))
 
 
 def edges(links: Mapping[str, tuple[str, ...]]) -> list[tuple[str, RecordKey]]:

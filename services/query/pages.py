@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -26,7 +26,7 @@ class Pages:
         path: str,
         version: str,
         ready: Callable[[], str],
-        metrics: Callable[[], bytes],
+        metrics: Callable[[], Awaitable[bytes]],
         *,
         guarded: bool,
     ) -> None:
@@ -43,7 +43,7 @@ class Pages:
         return JSONResponse({"ready": True})
 
     async def metrics(self, _request: Request) -> Response:
-        return Response(self._metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(await self._metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def metadata(self, request: Request) -> Response:
         return JSONResponse(

@@ -59,8 +59,24 @@ def text_of_fault(fault: Fault) -> str:
     return f"{text}\nHint: {sanitised(fault.hint, _HINT_CHARS)}" if fault.hint else text
 
 
-def of_fault(fault: Fault) -> JsonObject:
-    """Return the result of a call that was refused or failed."""
+def json_of_fault(fault: Fault) -> str:
+    """Return a fault as the code map's callers know it: code, message, details, retryable."""
+    details: JsonObject = {
+        name: sanitised(str(value), 200) for name, value in sorted(fault.details.items())
+    }
+    if fault.hint:
+        details["hint"] = sanitised(fault.hint, _HINT_CHARS)
+    written: JsonObject = {"code": fault.code, "message": sanitised(fault.message, _MESSAGE_CHARS)}
+    if details:
+        written["details"] = details
+    return _encode({**written, "retryable": fault.retryable}).decode()
+
+
+_TEXTS = {"codemap": json_of_fault}
+
+
+def of_fault(fault: Fault, family: str = "") -> JsonObject:
+    """Return the result of a call that was refused or failed, in the dialect of the tool's family."""
     machine: JsonObject = {
         "code": fault.code,
         "message": sanitised(fault.message, _MESSAGE_CHARS),
@@ -70,9 +86,17 @@ def of_fault(fault: Fault) -> JsonObject:
         machine["hint"] = sanitised(fault.hint, _HINT_CHARS)
     if reason := fault.details.get("reason"):
         machine["reason"] = sanitised(str(reason), 80)
-    return {
-        "content": [{"type": "text", "text": text_of_fault(fault)}],
+    result: JsonObject = {
+        "content": [{"type": "text", "text": _TEXTS.get(family, text_of_fault)(fault)}],
         "isError": True,
         "resultType": "complete",
         "_meta": {ERROR_META: machine},
     }
+    report = fault.details.get("report")
+    if isinstance(report, Struct):  # of a refusal that measured something, in both halves
+        encoded = _encode(report)
+        result["content"] = [
+            {"type": "text", "text": f"{text_of_fault(fault)}\n{encoded.decode()}"}
+        ]
+        result["structuredContent"] = _decode(encoded)
+    return result

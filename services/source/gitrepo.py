@@ -24,6 +24,7 @@ COMMIT = re.compile(r"[0-9a-f]{40}\Z")
 _REVISION = re.compile(r"[A-Za-z0-9][\w./@{}^~+-]{0,199}\Z")
 _SCHEME = re.compile(r"^[a-z+]+://|^[^/@]+@(?=[^/]+:)", re.IGNORECASE)
 _REGULAR = (b"100644", b"100755", b"100664")
+_HUNK = re.compile(rb"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 _SECONDS = 120
 _QUIET = (
     "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false",
@@ -103,6 +104,27 @@ class GitTree:
             "--ignore-submodules", "--name-only", "-z", commit, "--",
         )  # fmt: skip
         return {path_from_bytes(path) for path in raw.split(b"\0") if path}
+
+    def changed_lines(self, old: str, new: str) -> dict[str, list[tuple[int, int]]]:
+        """Lines of the newer side that differ, first and last; `new` "" is the working tree.
+
+        Where lines are only gone, the one before them stands for them.
+        """
+        sides = (old, new) if new else (old,)
+        raw = self._run(
+            "diff", "--relative", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color",
+            "--ignore-submodules", "--unified=0", "--src-prefix=a/", "--dst-prefix=b/", *sides, "--",
+        )  # fmt: skip
+        found: dict[str, list[tuple[int, int]]] = {}
+        ranges: list[tuple[int, int]] = []
+        for line in raw.split(b"\n"):
+            if line.startswith(b"+++ "):
+                name = line[4:].removeprefix(b"b/").rstrip(b"\t")
+                ranges = found.setdefault(path_from_bytes(name), [])
+            elif (hunk := _HUNK.match(line)) is not None:
+                first, count = int(hunk[1]), int(hunk[2] or b"1")
+                ranges.append((first, first + max(count, 1) - 1))
+        return found
 
     def is_clean(self) -> bool:
         """Whether neither a tracked file is changed nor an untracked one there."""

@@ -160,7 +160,7 @@ class _RepoBatch:
             chunks=0 if extract is None else extract.chunks,
             embedded=False,
             ingested_ms=at_ms,
-            extractor_version="" if extract is None else extract.extractor_version,
+            extractor_version=_version_of(event),
         )
 
     def _follow(self, row: FileRow, pending: _Pending) -> None:
@@ -260,6 +260,12 @@ class _Segments:
     def _dead(self, key: bytes) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
         dead = self._txn.get("segment_dead", key)
         return np.frombuffer(b"" if dead is None else bytes(dead), dtype="<u4")
+
+
+def _version_of(event: FileRecorded) -> str:
+    if event.extract is not None:
+        return event.extract.extractor_version
+    return event.extractor_version if event.skipped == "extract_failed" else ""
 
 
 def _fq_names(body: memoryview) -> set[str]:

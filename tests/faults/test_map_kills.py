@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from contracts.errors import Fault
+from services.resolver.live import LiveMap, Pending
+from store.read.live import Projections
+from store.read.maps import Maps
 from tests.faults import node as nodes
 from tests.faults.trees import grow
 
@@ -37,10 +40,35 @@ def test_a_killed_resolver_costs_nothing_but_time(tree: Path, clean: str, tmp_pa
         node.client.call("index_ensure_baseline", repo_path=str(tree))
         assert nodes.settled_map(node) == clean
         assert nodes.processes(node)["resolver"]
+        assert _stored(node) == _resolved_here(node)
 
         done = nodes.cli("replay", "--state", str(tmp_path / "state"))
         assert done.returncode == 0, done.stderr
         assert nodes.settled_map(node) == clean
+
+
+def _stored(node: nodes.Node) -> dict[str, tuple[bytes, bytes]]:
+    projections = Projections(node.state / "projections")
+    with projections.read() as snapshot:
+        maps = Maps(snapshot.txn, node.repo_id)
+        found = {
+            row.path: (maps.live_blob("edges", row.path), maps.live_blob("columns", row.path))
+            for row in maps.resolved()
+        }
+    projections.close()
+    return found
+
+
+def _resolved_here(node: nodes.Node) -> dict[str, tuple[bytes, bytes]]:
+    """What one process makes of all files, instead of several that share them."""
+    projections = Projections(node.state / "projections")
+    live = LiveMap(projections, node.repo_id)
+    live.look()
+    live.known = {}
+    everything = Pending(tuple(live.rows.values()), ())
+    found = {result.path: (result.edges, result.columns) for result in live.resolved(everything)}
+    projections.close()
+    return found
 
 
 def _wait_resolved(node: nodes.Node, files: int) -> None:

@@ -25,6 +25,7 @@ from services.query.access import LOCAL
 from services.query.catalogue import TOOLS
 from services.query.host import Host, View
 from services.reconciler.main import assemble as reconciler
+from services.resolver.main import assemble as resolver
 from services.walker.main import assemble as walker
 from store.read.live import Snapshot
 from tests.broker import Broker
@@ -37,6 +38,7 @@ WORKERS: dict[str, Assemble] = {
     "walker": walker,
     "extractor": extractor,
     "embedder": embedder,
+    "resolver": resolver,
 }
 
 

@@ -9,7 +9,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from services.query.bounds import ANSWER_BYTES, PATHS_SHOWN, fitting
+from services.query.bounds import (
+    ANSWER_BYTES,
+    ECHO_CHARS,
+    PATHS_SHOWN,
+    TEXT_BYTES,
+    beginning,
+    fitting,
+)
 from tests.broker import Broker
 from tests.pipeline.inprocess import Node, node
 
@@ -29,6 +36,8 @@ def tree(tmp_path: Path) -> Path:
     )
     (root / "generated_by_hand.py").write_text(body)
     (root / "small.py").write_text("def one():\n    return 1\n")
+    (root / "plain.txt").write_text("plain words " * 10_000)
+    (root / "foreign.txt").write_text("諸行無常の響きあり\n" * 10_000)
     return root
 
 
@@ -65,6 +74,50 @@ async def test_drift_of_thousands_is_counted_in_full_and_listed_in_part(
     assert found.added_count == PATHS_SHOWN + 50
     assert found.added == tuple(f"fresh_{number:04}.py" for number in range(PATHS_SHOWN))
     assert size(found) < ANSWER_BYTES + HEADROOM
+
+
+async def test_a_page_of_long_entries_ends_early_and_the_next_goes_on_from_there(
+    running: Node,
+) -> None:
+    names: list[str] = []
+    token = None
+    more = True
+    while more:
+        page = await running.call(
+            "repocontext_scan", repoId="demo", scope="Symbols", pageSize=500, continuationToken=token
+        )
+        assert size(page) < ANSWER_BYTES + HEADROOM
+        names += [entry.fully_qualified_name for entry in page.entries]
+        token, more = page.continuation_token, page.has_more
+
+    assert len(names) == len(set(names))
+    assert sum(name.startswith("generated_by_hand.process_record") for name in names) == FUNCTIONS
+
+
+async def test_a_recalled_text_is_complete_or_says_how_much_was_left_off(running: Node) -> None:
+    plain = await running.call("repocontext_recall", key="repo/demo/content/plain.txt")
+    foreign = await running.call("repocontext_recall", key="repo/demo/content/foreign.txt")
+
+    assert len(plain.fields["text"]) == 65_536
+    assert "textLeftOff" not in plain.fields
+    left_off = int(foreign.fields["textLeftOff"].split()[0])
+    assert len(foreign.fields["text"]) + left_off == 65_536
+    assert size(foreign) < TEXT_BYTES + HEADROOM
+
+
+async def test_a_pasted_log_is_not_told_back(running: Node) -> None:
+    log = "ValueError in process_record_number_7\n" * 3_000
+
+    found = await running.call("repocontext_search", repoId="demo", query=log)
+
+    assert found.hits
+    assert len(found.query) == ECHO_CHARS
+
+
+def test_a_beginning_is_as_long_as_its_json_may_be() -> None:
+    assert beginning("short") == "short"
+    assert beginning("éé\n" * 10, limit=8) == "éé\n"  # 2 quotes, 2 + 2 bytes, an escape of 2
+    assert beginning("é", limit=1) == ""
 
 
 def test_one_entry_is_always_shown_and_never_more_than_fit() -> None:

@@ -15,8 +15,8 @@ from contracts.events import AnyCommand
 from contracts.events.commands import RemoveRepo
 from contracts.ids import RepoId
 from contracts.subjects import DURABLES
-from services.kernel.bus import Bus
-from services.kernel.consumer import Consumer, Delivery, Outbox, Policy
+from services.kernel.bus import Bus, Msg
+from services.kernel.consumer import Consumer, Delivery, Outbox, Policy, unfilled
 from services.kernel.journal import Journal
 from services.kernel.provision import provision
 from services.kernel.settings import Settings
@@ -275,3 +275,14 @@ def test_a_message_that_was_finished_is_not_held_against_the_process(tmp_path: P
     again.open()
     again.open()
     assert not again.is_culprit(5)
+
+
+async def test_the_end_of_one_pull_request_is_not_taken_for_the_end_of_all() -> None:
+    """Else each is replaced as it ends, for ever, and the broker sends heartbeats for every one."""
+
+    def ended(**headers: str) -> Msg:
+        return Msg(_client=None, headers={"Status": "408", **headers})  # type: ignore[arg-type]
+
+    assert unfilled(ended(**{"Nats-Pending-Messages": "5"}), 21) == 5
+    assert unfilled(ended(**{"Nats-Pending-Messages": "50"}), 21) == 21
+    assert unfilled(ended(), 21) == 21

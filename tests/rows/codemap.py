@@ -4,4 +4,53 @@ from __future__ import annotations
 
 from tests.rows import Row
 
-ROWS: tuple[Row, ...] = ()
+_MAP = "tests/pipeline/test_codemap.py"
+_FOLD = "tests/property/test_map_fold_property.py"
+_KILLS = "tests/faults/test_map_kills.py"
+_INDEX = "tests/unit/test_map_index.py"
+_GIT = "tests/unit/test_gitrepo.py"
+_SEARCH = f"{_MAP}::test_a_search_wants_a_query_or_kinds_and_clamps_its_limit"
+_GRAPH = f"{_MAP}::test_references_and_graphs_tell_what_is_certain_and_what_is_not"
+_BASE = f"{_MAP}::test_a_baseline_is_needed_built_once_and_told_of"
+_EDIT = f"{_MAP}::test_an_edit_is_in_the_workspace_after_a_refresh_and_not_in_the_commit"
+_GONE = f"{_MAP}::test_a_deleted_file_is_hidden_in_the_workspace_only"
+_VIRTUAL = f"{_MAP}::test_virtual_files_show_in_spans_for_one_call_of_a_workspace"
+_COMMITS = f"{_MAP}::test_other_commits_and_trees_without_git_have_baselines"
+_OUTSIDE = f"{_MAP}::test_what_lies_outside_is_refused"
+_REPORTS = f"{_MAP}::test_refusals_are_json_and_reports_answer"
+_LIVE = f"{_MAP}::test_the_live_map_follows_edits_as_a_fresh_resolve_would"
+
+ROWS: tuple[Row, ...] = (
+    Row("A95", "U5", "without a baseline INDEX_NOT_AVAILABLE, retryable; built once, then already_existed without stats", (_BASE,)),
+    Row("A96", "U5", "neither query nor kinds is INVALID_ARGUMENT; * with kinds browses", (_SEARCH,)),
+    Row("A97", "U5", "a limit above its cap is clamped and told in limits_applied", (_SEARCH,)),
+    Row("A98", "U5", "an edit shows in the workspace after a refresh, not in the commit; a second refresh keeps the revision", (_EDIT,)),
+    Row("A99", "U5", "a deleted file's symbols are NOT_FOUND in the workspace and there without it", (_GONE,)),
+    Row("A100", "U5", "virtual files show in spans of one call of a workspace, not in search", (_VIRTUAL,)),
+    Row("C1", "C1", "ids are 40 hex commits, 16 hex repositories, the same for every clone", (f"{_GIT}::test_clones_of_one_remote_have_one_id",)),
+    Row("C3", "C3", "the envelope leaves nulls out, writes snake_case and counts what it spares", (_REPORTS, _BASE)),
+    Row("C4", "C4", "limits: default when left out, clamped and noted above the cap, one when below", (_SEARCH,)),
+    Row("C5a", "C5", "a workspace reads its base minus replaced files plus its overlay", (f"{_INDEX}::test_a_layered_view_equals_one_over_all_files", _EDIT)),
+    Row("C5b", "C5", "resolving an overlay gives what a fresh resolve of the same files gives", (f"{_INDEX}::test_a_manifest_over_the_live_tree_is_that_of_a_fresh_one",)),
+    Row("C6", "C6", "refusals are JSON with code, message, details and retryable", (_REPORTS,)),
+    Row("C7.2", "C7", "a baseline is shared between machines by CODEMAP_CACHE_DIR", (f"{_MAP}::test_machines_share_baselines_by_a_folder",)),
+    Row("C7.3", "C7", "search: AND, OR, prefix, namespace, path, kinds, true totals, nearly spelled words", (_SEARCH, f"{_INDEX}::test_whole_names_come_first_and_totals_are_true")),
+    Row("C7.4", "C7", "a card by id, stable id or name; several meanings are AMBIGUOUS", (_GRAPH,)),
+    Row("C7.5", "C7", "spans are numbered lines of the disk, inside the repository only", (_VIRTUAL, _OUTSIDE)),
+    Row("C7.7", "C7", "references by kind and state, unresolved ones told apart", (_GRAPH,)),
+    Row("C7.8", "C7", "callers and callees breadth first with depths and edges, clamped at six", (_GRAPH,)),
+    Row("C7.10", "C7", "hierarchy: base, interfaces, derived; not a type is INVALID_ARGUMENT", (_GRAPH,)),
+    Row("C7.11", "C7", "workspaces: idempotent create, reset to zero, list, delete", (_EDIT, _COMMITS)),
+    Row("C7.13", "C7", "a refresh by path reads those paths only", (_GONE,)),
+    Row("C7.19", "C7", "a trace is a tree from one root", (_GRAPH,)),
+    Row("C8a", "C8", "diff tells renames by stable id; baselines are listed; cleanup protects HEAD and workspaces", (_COMMITS,)),
+    Row("C8b", "C8", "context, text search, summary, export within its tokens, guide", (_REPORTS,)),
+    Row("C8c", "C8", "every tool of the family is offered and asks for repo_path", (f"{_MAP}::test_every_tool_of_the_family_is_there_and_says_what_it_needs",)),
+    Row("C.git", "C7", "commits are read without touching the tree or running what its configuration names", (f"{_GIT}::test_a_commit_is_read_without_touching_the_tree", f"{_GIT}::test_nothing_that_the_configuration_names_is_run")),
+    Row("C.plain", "C7", "a tree without git gets a commit made from its content", (_COMMITS,)),
+    Row("C.guard", "U2.2", "repo_path and file paths are guarded as everywhere", (_OUTSIDE,)),
+    Row("C.fold", "P", "batching, repetition and compaction do not change the map", (f"{_FOLD}::test_batching_repetition_and_compaction_do_not_change_the_map",)),
+    Row("C.replay", "P", "baselines and overlays outlive edits and a replay", (f"{_MAP}::test_a_baseline_outlives_edits_and_a_replay",)),
+    Row("C.live", "P", "live references follow edits as a fresh resolve would", (_LIVE,)),
+    Row("C.kill", "P", "a killed resolver costs nothing but time", (f"{_KILLS}::test_a_killed_resolver_costs_nothing_but_time",)),
+)  # fmt: skip

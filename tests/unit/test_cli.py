@@ -15,7 +15,7 @@ import pytest
 
 from contracts.errors import InvalidArgument, NotFound, Unavailable
 from ops import cli
-from ops.commands import up, work
+from ops.commands import memory, up, work
 from ops.node.options import base_settings
 from ops.node.state import State, default
 from services.kernel.settings import Settings
@@ -48,7 +48,8 @@ def test_every_command_of_the_table_can_be_asked_for_help(
 
 
 def test_every_module_of_commands_is_in_the_table() -> None:
-    listed = {module for module, _ in cli.COMMANDS.values()}
+    tables = (*cli.COMMANDS.values(), *memory.COMMANDS.values())
+    listed = {place for place, _ in tables if ":" not in place}
     there = {
         f"ops.commands.{path.stem}"
         for path in (_ROOT / "ops" / "commands").glob("*.py")
@@ -209,7 +210,7 @@ def test_an_unknown_profile_is_refused_before_anything_starts(
 
     assert cli.main(["up", str(tmp_path), "--state", str(place), "--profile", "x"]) == cli.USAGE
 
-    assert "one of full, read" in capsys.readouterr().err
+    assert "one of agent, codemap, full, memory, read, repocontext" in capsys.readouterr().err
     assert not place.exists()
 
 

@@ -51,12 +51,16 @@ HELLO = {
 READ = {"authorization": "Bearer t-read"}
 
 
+async def figures() -> bytes:
+    return b"repofold_up 1\n"
+
+
 def site(**changes: Any) -> Site:
     settings: dict[str, Any] = {
         "tokens": StaticTokens(TOKENS),
         "version": "1.2.3",
         "ready": lambda: "",
-        "metrics": lambda: b"repofold_up 1\n",
+        "metrics": figures,
     }
     return Site(**(settings | changes))
 

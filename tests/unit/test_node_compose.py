@@ -87,7 +87,7 @@ def test_a_replica_is_a_projector_and_a_query_service_on_a_volume_of_their_own()
 def test_only_who_needs_the_tree_sees_it_and_nobody_may_write_to_it() -> None:
     seeing = {name for name in WORKING if "/trees/repo" in _mounts(name)}
 
-    assert seeing == {"walker", "reconciler", "query", "query2"}
+    assert seeing == {"walker", "reconciler", "resolver", "query", "query2"}
     assert all(
         entry.endswith(":ro")
         for service in SERVICES.values()

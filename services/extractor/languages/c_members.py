@@ -23,6 +23,8 @@ _CONTAINERS = frozenset(
     | {"linkage_specification", "declaration_list"}
 )
 
+_SOURCES = (".c",)  # what no other file includes; C++ has namespaces
+
 
 class Declarations:
     """Walks what can hold declarations; bodies of functions are left to what queries find there."""
@@ -239,5 +241,8 @@ class Declarations:
         draft.visibility = access
         if not self._around and "static" in draft.modifiers:
             draft.visibility = "private"
+            if not draft.prefix and self._reader.path.endswith(_SOURCES):
+                # another file may have its own of this name
+                draft.prefix = self._reader.path.rpartition(".")[0].replace("/", ".")
         elif self._around and not draft.owner:
             self._access[self._around[-1], draft.name] = access

@@ -226,6 +226,18 @@ def _locals(reader: Reader, node: Node) -> None:
                 _bind_value(reader, name, declarator.named_children[-1])
 
 
+def _each(reader: Reader, node: Node) -> None:
+    """Bind the variable of `foreach (T x in xs)`."""
+    name, value = node.child_by_field_name("left"), node.child_by_field_name("right")
+    declared = reader.field_text(node, "type")
+    if name is None or name.type != "identifier":
+        return
+    if declared and declared != "var":
+        reader.bind(name, declared, "annotation")
+    elif value is not None and value.type in ("identifier", "member_access_expression"):
+        reader.bind(name, reader.type_text(value), "element")
+
+
 def _bind_value(reader: Reader, name: Node, value: Node) -> None:
     while value.type == "await_expression" and value.named_child_count:
         value = value.named_children[-1]
@@ -266,6 +278,7 @@ _READERS: tuple[tuple[str, Callable[[Reader, Node], None]], ...] = (
     ("enum_member", _enum_member),
     ("variable", _locals),
     ("using_variable", _locals),
+    ("each", _each),
     ("import", _import),
 )
 

@@ -61,7 +61,7 @@ QUERY = """
 (implicit_parameter) @id @local
 (variable_declarator name: (identifier) @local)
 (tuple_pattern name: (identifier) @local)
-(foreach_statement left: (identifier) @local)
+(foreach_statement left: (identifier) @local) @each
 (catch_declaration name: (identifier) @local)
 (declaration_pattern name: (identifier) @local)
 (declaration_expression name: (identifier) @local)

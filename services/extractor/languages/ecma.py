@@ -10,6 +10,7 @@ from services.extractor.grammar import Grammar
 from services.extractor.languages import ecma_members as members
 from services.extractor.languages.broken_blocks import declare_lost
 from services.extractor.languages.ecma_bindings import bind_target, read_bindings
+from services.extractor.languages.ecma_flow import read_flow
 from services.extractor.languages.ecma_imports import (
     commonjs_exports,
     read_imports,
@@ -87,6 +88,7 @@ def declare(reader: Reader) -> None:
     _elements(reader)
     read_imports(reader)
     read_bindings(reader)
+    read_flow(reader)
     declare_lost(reader, _HEAD, _HEAD_KINDS)
 
 

@@ -50,7 +50,7 @@ def _bind(reader: Reader, name: Node, value: Node | None) -> None:
             function = first(function)  # how `await get<T>(...)` is parsed
         if function is not None and function.type in ("identifier", "member_expression"):
             reader.bind(name, reader.type_text(function), "call")
-    elif kind in ("identifier", "member_expression"):
+    elif kind in ("identifier", "member_expression", "subscript_expression"):
         reader.bind(name, reader.type_text(value), "alias")
     elif kind == "as_expression":
         declared = value.named_children[1:]

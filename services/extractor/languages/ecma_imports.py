@@ -53,6 +53,12 @@ def _import(reader: Reader, node: Node) -> None:
         if kind == "identifier":
             name = "" if clause.type == "import_require_clause" else "default"
             reader.imports.append(ImportDraft(module, name, reader.text(child), start))
+            if source is not None:
+                reader.mark(child.start_byte, "import")
+                reader.receiver_spans[child.start_byte] = (
+                    source.start_byte + 1,
+                    source.end_byte - 1,
+                )
         elif kind == "namespace_import":
             alias = reader.text(child.named_children[-1]) if child.named_child_count else ""
             reader.imports.append(ImportDraft(module, "", alias, start))

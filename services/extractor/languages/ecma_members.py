@@ -6,7 +6,8 @@ import re
 
 from tree_sitter import Node
 
-from services.extractor.reader import Draft, Reader
+from services.extractor.languages.ecma_values import told_of
+from services.extractor.reader import BindingDraft, Draft, Reader
 
 _MODIFIERS = frozenset(
     {"static", "abstract", "async", "readonly", "declare", "const", "get", "set"}
@@ -233,6 +234,10 @@ def _field(reader: Reader, node: Node) -> None:
     if shape is value:
         draft.kind = "method"
         _callable(reader, draft, shape)
+    elif value is not None and not draft.returns:
+        told = told_of(reader, value)
+        if told is not None and told[0]:
+            reader.bindings.append(BindingDraft(f"this.{draft.name}", *told, name.start_byte))
     _overrides(reader, draft)
     reader.add(draft)
 

@@ -32,7 +32,10 @@ _COMMON = """
 (rest_pattern (identifier) @local)
 (arrow_function parameter: (identifier) @local)
 (catch_clause parameter: (identifier) @local)
-(for_in_statement left: (identifier) @local)
+(for_in_statement left: (identifier) @local) @loop
+(return_statement (_)) @return
+(arguments [(arrow_function) (function_expression)] @callback) @callbacks
+(if_statement) @if
 (function_expression name: (identifier) @local)
 
 (assignment_expression left: (identifier) @write)

@@ -16,7 +16,7 @@ QUERY = """
 
 (func_literal) @closure
 (short_var_declaration) @short
-(range_clause left: (expression_list (identifier) @local))
+(range_clause left: (expression_list (identifier) @local)) @range
 (receive_statement left: (expression_list (identifier) @local))
 (type_switch_statement alias: (expression_list (identifier) @local))
 (parameter_declaration name: (identifier) @local)

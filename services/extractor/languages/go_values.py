@@ -26,6 +26,7 @@ _PLAIN = re.compile(
 
 def declare(reader: Reader) -> None:
     """Declare package-level constants and variables; note and bind those of functions."""
+    ranges(reader)
     bodies = _outermost(reader.spans("function") + reader.spans("closure"))
     for node in reader.nodes("values"):
         keyword = "const" if node.type == "const_declaration" else "var"
@@ -49,6 +50,18 @@ def declare(reader: Reader) -> None:
             found = names.named_children
             reader.locals += [name.start_byte for name in found]
             _bind_values(reader, found, values)
+
+
+def ranges(reader: Reader) -> None:
+    """Bind the second variable of `for i, x := range xs` to an element."""
+    for node in {node.start_byte: node for node in reader.nodes("range")}.values():
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        names = left.named_children if left is not None else []
+        if len(names) == 2 and right is not None:
+            if right.type in ("identifier", "selector_expression"):
+                _add(reader, names[1], _short(reader, right), "element")
+            elif right.type == "call_expression":
+                _add(reader, names[1], reader.type_text(right), "element")
 
 
 def _bind_plain(reader: Reader, plain: re.Match[bytes]) -> None:
@@ -175,6 +188,8 @@ def _bind_value(reader: Reader, name: Node, value: Node) -> None:
         text = _short(reader, value)
         if not text.startswith("("):  # a method expression is a function
             _add(reader, name, text, "alias")
+    elif kind == "index_expression":
+        _add(reader, name, _short(reader, value), "alias")
     elif kind == "type_assertion_expression":
         _add(reader, name, reader.type_text(value.child_by_field_name("type")), "annotation")
     elif kind == "type_conversion_expression":

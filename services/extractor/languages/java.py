@@ -45,7 +45,7 @@ QUERY = """
 (catch_formal_parameter name: (identifier) @local)
 (lambda_expression parameters: (identifier) @local)
 (inferred_parameters (identifier) @local)
-(enhanced_for_statement name: (identifier) @local)
+(enhanced_for_statement name: (identifier) @local) @each
 (resource name: (identifier) @local)
 (instanceof_expression name: (identifier) @local)
 (type_pattern (identifier) @local)
@@ -118,10 +118,7 @@ def declare(reader: Reader) -> None:
             draft = shape.begin(reader, "constant", name, node, node.child_by_field_name("body"))
             draft.visibility = "public"
             reader.add(draft)
-    for node in reader.nodes("variable"):
-        _locals(reader, node)
-    for node in reader.nodes("resource"):
-        _bind(reader, node, node.child_by_field_name("type"))
+    _variables(reader)
     for node in reader.nodes("assignment"):
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         if left is not None and right is not None and left.type in ("identifier", "field_access"):
@@ -237,6 +234,25 @@ def _locals(reader: Reader, node: Node) -> None:
         if name is not None:
             reader.locals.append(name.start_byte)
         _bind(reader, declarator, declared)
+
+
+def _variables(reader: Reader) -> None:
+    for node in reader.nodes("variable"):
+        _locals(reader, node)
+    for node in reader.nodes("each"):
+        _each(reader, node)
+    for node in reader.nodes("resource"):
+        _bind(reader, node, node.child_by_field_name("type"))
+
+
+def _each(reader: Reader, node: Node) -> None:
+    """Bind the variable of `for (T x : xs)`."""
+    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+    declared = reader.field_text(node, "type")
+    if name is not None and declared and declared != "var":
+        reader.bind(name, declared, "annotation")
+    elif name is not None and value is not None and value.type in ("identifier", "field_access"):
+        reader.bind(name, reader.type_text(value), "element")
 
 
 def _bind(reader: Reader, node: Node, declared: Node | None) -> None:

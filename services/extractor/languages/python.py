@@ -27,6 +27,10 @@ QUERY = """
 (keyword_pattern . (identifier) @skip)
 (type) @type.span
 (type (string) @quoted_type)
+(type (subscript subscript: (string) @quoted_type))
+(type (subscript subscript: (subscript subscript: (string) @quoted_type)))
+(type (subscript subscript: (list (string) @quoted_type)))
+(type (binary_operator (string) @quoted_type))
 (delete_statement) @delete
 (raise_statement) @raise_statement
 
@@ -36,8 +40,10 @@ QUERY = """
 (list_pattern (identifier) @target)
 (list_splat_pattern (identifier) @local)
 (dictionary_splat_pattern (identifier) @local)
-(for_statement left: (identifier) @local)
-(for_in_clause left: (identifier) @local)
+(for_statement left: (identifier) @local) @loop
+(for_in_clause left: (identifier) @local) @loop
+(return_statement) @return
+(if_statement) @if
 (named_expression name: (identifier) @local)
 (as_pattern) @as_pattern
 (case_pattern (dotted_name . (identifier) @local .))
@@ -156,6 +162,9 @@ _READERS = (
     ("as_pattern", values.as_pattern),
     ("lambda", _lambda),
     ("raise_statement", _raise),
+    ("loop", values.loop),
+    ("return", values.returned),
+    ("if", values.narrowed),
     ("import", read_import),
 )
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from tree_sitter import Node
 
 from services.extractor.languages.nodes import first
-from services.extractor.reader import Reader
+from services.extractor.reader import BindingDraft, Reader, short_expression
+
+_RETURNED = "return"
 
 
 def mark_name(reader: Reader, node: Node, kind: str) -> None:
@@ -57,9 +59,94 @@ def _bind_value(reader: Reader, name: Node, value: Node) -> None:
     if kind == "call":
         callee = value.child_by_field_name("function")
         if callee is not None and callee.type in ("identifier", "attribute"):
-            reader.bind(name, reader.type_text(callee), "call")
-    elif kind in ("identifier", "attribute"):
+            text = reader.type_text(callee)
+            if text in _CASTS:
+                declared = first(value.child_by_field_name("arguments"))
+                reader.bind(name, reader.type_text(declared), "annotation")
+            else:
+                reader.bind(name, text, "call")
+    elif kind in ("identifier", "attribute", "subscript"):
         reader.bind(name, reader.type_text(value), "alias")
+    elif kind in ("boolean_operator", "conditional_expression", "parenthesized_expression"):
+        parts = value.named_children
+        for part in parts[::2] if kind == "conditional_expression" else parts:
+            _bind_value(reader, name, part)
+
+
+_CASTS = frozenset({"cast", "t.cast", "typing.cast"})
+
+
+def loop(reader: Reader, node: Node) -> None:
+    """Bind a loop's variable to an element of what it runs over."""
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if left is None or right is None:
+        return
+    if right.type == "call":
+        callee = right.child_by_field_name("function")
+        if callee is not None and callee.type in ("identifier", "attribute"):
+            text = reader.type_text(callee)
+            if text in ("list", "sorted", "reversed", "tuple", "set", "iter"):
+                inner = first(right.child_by_field_name("arguments"))
+                if inner is not None and inner.type in ("identifier", "attribute"):
+                    reader.bind(left, reader.type_text(inner), "element")
+            else:
+                reader.bind(left, reader.type_text(right), "element")
+    elif right.type in ("identifier", "attribute"):
+        reader.bind(left, reader.type_text(right), "element")
+
+
+def returned(reader: Reader, node: Node) -> None:
+    """Note what a function returns, as far as its text tells a type."""
+    value = first(node)
+    if value is None:
+        return
+    values = [value]
+    if value.type in ("conditional_expression", "boolean_operator"):
+        values = value.named_children[::2] if value.type[0] == "c" else value.named_children
+    for one in values:
+        inner = (first(one) or one) if one.type == "await" else one
+        if inner.type == "call":
+            callee = inner.child_by_field_name("function")
+            if callee is not None and callee.type in ("identifier", "attribute"):
+                _return(reader, reader.type_text(callee), "call", node)
+        elif inner.type in ("identifier", "attribute"):
+            _return(reader, reader.type_text(inner), "alias", node)
+
+
+def _return(reader: Reader, text: str, origin: str, node: Node) -> None:
+    if "(" in text:
+        text = short_expression(text.encode())
+    reader.bindings.append(BindingDraft(_RETURNED, text, origin, node.start_byte))
+
+
+def narrowed(reader: Reader, node: Node) -> None:
+    """Bind what `if isinstance(x, T):` says inside its block."""
+    for clause in (node, *node.children_by_field_name("alternative")):
+        condition = clause.child_by_field_name("condition")
+        block = clause.child_by_field_name("consequence")
+        if condition is None or block is None:
+            continue
+        checks = [condition]
+        if (
+            condition.type == "boolean_operator"
+            and reader.field_text(condition, "operator") == "and"
+        ):
+            checks = condition.named_children
+        for check in checks:
+            _narrow(reader, check, block)
+
+
+def _narrow(reader: Reader, check: Node, block: Node) -> None:
+    if check.type != "call" or reader.field_text(check, "function") != "isinstance":
+        return
+    arguments = check.child_by_field_name("arguments")
+    parts = arguments.named_children if arguments is not None else []
+    if len(parts) != 2 or parts[0].type != "identifier":
+        return
+    if parts[1].type in ("identifier", "attribute"):
+        name, declared = reader.text(parts[0]), reader.type_text(parts[1])
+        reader.bindings.append(BindingDraft(name, declared, "narrow", check.start_byte))
+        reader.bindings.append(BindingDraft(name, "", "widen", block.end_byte))
 
 
 def as_pattern(reader: Reader, node: Node) -> None:

@@ -40,7 +40,7 @@ def json(data: bytes) -> list[Draft]:
         first = token[:1]
         if first == b'"':
             pending = (token[1:-1], match.start())
-        elif first == b":" and in_array and not in_array[-1] and depth <= 2:
+        elif first == b":" and in_array and not in_array[-1] and _is_shown(depth, open_keys):
             name, start = pending or _bare(data, last, match.start())
             if name and not any(in_array):
                 if len(found) >= MAX_KEYS:
@@ -63,6 +63,11 @@ def json(data: bytes) -> list[Draft]:
             pending = None
         last = match.end()
     return _signed(data, found)
+
+
+def _is_shown(depth: int, open_keys: dict[int, Draft]) -> bool:
+    """Two levels, and where a compiler's settings say modules are."""
+    return depth <= 2 or (depth == 3 and 2 in open_keys and open_keys[2].name == "paths")
 
 
 def _bare(data: bytes, start: int, end: int) -> tuple[bytes, int]:

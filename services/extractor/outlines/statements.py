@@ -45,6 +45,7 @@ _CMAKE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _CMAKE_KINDS = {b"function": "function", b"macro": "macro", b"option": "variable"}
+_GO_MODULE = re.compile(rb"^module[ \t]+[^\s/][^\s]*", re.MULTILINE)
 _STARLARK = re.compile(
     rb"^def[ \t]+(?P<function>\w+)[ \t]*(?P<params>\([^)]*\))"
     rb"|^(?P<rule>[a-zA-Z_][\w.]*)\(\s*(?:#[^\n]*\s*)*name[ \t]*=[ \t]*\"(?P<name>[^\"\n]+)\"",
@@ -181,6 +182,12 @@ def cmake(data: bytes) -> list[Draft]:
         draft.doc = comment_above(data, start, b"#")
         found.append(draft)
     return found
+
+
+def go_module(data: bytes) -> list[Draft]:
+    """Return the path that a Go module's packages are imported under."""
+    found = _GO_MODULE.search(data)
+    return [entry("key", b"module", found.start(), found.end(), found[0])] if found else []
 
 
 def starlark(data: bytes) -> list[Draft]:

@@ -13,12 +13,8 @@ from typing import Final
 from msgspec import Struct
 
 from contracts.notes import Note
+from services.source.free_text import bared, hides
 
-# Zero-width and invisible characters, directional overrides, tag characters, other controls.
-_HIDDEN = re.compile(
-    "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\u00ad\ufeff\U000e0000-\U000e007f"
-    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
-)
 _AGENTS = ("ai", "llm", "assistant", "agent", "model", "claude", "gpt", "chatgpt", "copilot", "gemini", "codex", "cursor")  # fmt: skip
 _VERBS = (
     "ignore|disregard|forget|override|bypass|execute|run|call|invoke|send|post|upload|delete|reveal"
@@ -96,9 +92,10 @@ def signs_in(note: Note) -> tuple[str, ...]:
 
 
 def _signs_in(text: str) -> Iterator[str]:
-    if _HIDDEN.search(text):
+    text = text.replace("\r\n", "\n")
+    if hides(text):
         yield "hidden-characters"
-        text = _HIDDEN.sub("", text)  # what was split by them counts as well
+        text = bared(text)  # what was split by them counts as well
     lower = text.lower()
     for sign in _SIGNS:
         if any(hint in lower for hint in sign.hints) and sign.pattern.search(text):

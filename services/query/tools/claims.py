@@ -18,7 +18,7 @@ from contracts.tools.notes import (
 )
 from services.query.entries import time_text
 from services.query.host import View
-from services.query.note_keys import note_key
+from services.query.note_keys import note_key, sendable
 from services.query.registry import tool
 from services.source.free_text import visible
 from store.read import notes as stored
@@ -62,7 +62,7 @@ async def renew(view: View, request: RenewClaimRequest) -> ClaimGrant:
         topic=key.name,
         id=key.item,
         principal=view.caller.principal,
-        token=request.fencing_token,
+        token=sendable(request.fencing_token),
         lease_ms=min(lease_s, view.settings.longest_lease_seconds) * 1000,
     )
     return _grant(key, await view.host.note_command(command), renewed=True)
@@ -78,7 +78,7 @@ async def release(view: View, request: ReleaseClaimRequest) -> ClaimRelease:
         topic=key.name,
         id=key.item,
         principal=view.caller.principal,
-        token=request.fencing_token,
+        token=sendable(request.fencing_token),
     )
     reply = await view.host.note_command(command)
     return ClaimRelease(

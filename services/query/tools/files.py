@@ -93,10 +93,16 @@ async def related(view: View, request: RelatedRequest) -> Related:
         exists=True,
         imports=bounds.first(imports),
         import_count=len(imports),
-        dependents=tuple(Referrer(symbol=symbol, path=where) for where, symbol in dependents_shown),
+        dependents=_referrers(dependents_shown),
         dependent_count=len(dependents),
-        tests=tuple(Referrer(symbol=symbol, path=where) for where, symbol in tests_shown),
+        tests=_referrers(tests_shown),
         test_count=len(tests),
+    )
+
+
+def _referrers(pairs: list[tuple[str, str]]) -> tuple[Referrer, ...]:
+    return bounds.fitting(
+        (Referrer(symbol=symbol, path=where) for where, symbol in pairs), bounds.ANSWER_BYTES // 3
     )
 
 

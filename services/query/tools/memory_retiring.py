@@ -18,7 +18,7 @@ from contracts.tools.memory import (
 from services.query.host import View
 from services.query.notebook import views
 from services.query.notebook.ask import facts_of
-from services.query.notebook.desk import Desk, absent, consult
+from services.query.notebook.desk import Desk, consult
 from services.query.notebook.scope import Scope
 from services.query.registry import tool
 
@@ -92,25 +92,25 @@ async def _retire(
 ) -> tuple[Scope, list[NoteReply]]:
     """Send one command to each namespace that holds some of the records."""
 
-    def place(desk: Desk) -> tuple[Scope, dict[RepoId, list[int]]]:
-        if superseded_by is not None and desk.book.find(superseded_by) is None:
-            raise absent(superseded_by, desk.scope.slug)
+    def place(desk: Desk) -> tuple[Scope, str, dict[RepoId, list[int]]]:
+        successor = None if superseded_by is None else desk.record(superseded_by)
         placed: dict[RepoId, list[int]] = {}
         for number in known:
             note = desk.book.find(number)
             # What is not seen here may be too new for this projection: the worker decides.
             placed.setdefault(desk.scope.home if note is None else note.repo_id, []).append(number)
-        return desk.scope, placed
+        return desk.scope, "" if successor is None else successor.repo_id, placed
 
     # No number is ever that large, and a message could not carry it.
     known = [number for number in ids if number <= _LARGEST]
-    scope, placed = await consult(view, repository, place)
+    scope, successor_repo, placed = await consult(view, repository, place)
     replies = [NoteReply(ok=True, missing=tuple(set(ids) - set(known)))]
     replies += [
         await view.host.note_command(
             RetireFacts(
                 repo_id=repo_id, numbers=tuple(numbers), delete=delete,
                 superseded_by=superseded_by, principal=view.caller.principal,
+                successor_repo=successor_repo,
             )
         )
         for repo_id, numbers in placed.items()

@@ -58,15 +58,22 @@ async def update(view: View, request: UpdateMemoryRequest) -> Updated:
     _check_texts(request)
     matched: Matched | None = None
 
+    successor_repo = ""
+
     def find(desk: Desk) -> tuple[Scope, Scored]:
-        if request.match is None:
-            return desk.scope, (desk.record(request.id or 0), 0.0)
-        best = ask.best_match(desk.book, request.match, desk.now_ms)
+        nonlocal successor_repo
+        best = (
+            (desk.record(request.id or 0), 0.0)
+            if request.match is None
+            else ask.best_match(desk.book, request.match, desk.now_ms)
+        )
         if best is None:
             raise NotFound(
                 "no active memory matches", hint="give its id; memory_query finds it",
                 reason="no_match",
             )  # fmt: skip
+        if request.superseded_by is not None:
+            successor_repo = desk.record(request.superseded_by).repo_id
         return desk.scope, best
 
     scope, (note, score) = await consult(view, request.repository, find)
@@ -81,7 +88,7 @@ async def update(view: View, request: UpdateMemoryRequest) -> Updated:
         _check_patched(note, patch)
         # What `match` chose was chosen for what it said: another writer's change voids the choice.
         seen = facts_of(note).update_count if matched is not None else -1
-        reply = await _send_update(view, note, patch, seen)
+        reply = await _send_update(view, note, patch, seen, successor_repo)
         note = _noted(reply)
     return Updated(
         written_to=scope.slug, id=facts_of(note).number, memory=views.record(note, scope.slug),
@@ -158,11 +165,14 @@ async def _upsert(view: View, request: AddMemoryRequest, topic: str) -> Added:
     )  # fmt: skip
 
 
-async def _send_update(view: View, note: Note, patch: FactsPatch, seen: int) -> NoteReply:
+async def _send_update(
+    view: View, note: Note, patch: FactsPatch, seen: int, successor_repo: str = ""
+) -> NoteReply:
     return await view.host.note_command(
         UpdateFact(
             repo_id=note.repo_id, number=facts_of(note).number, patch=patch,
             seen_update_count=seen, principal=view.caller.principal,
+            successor_repo=successor_repo,
         )
     )  # fmt: skip
 

@@ -27,7 +27,7 @@ from services.query import entries, note_views, paging, patches
 from services.query.entries import time_text
 from services.query.host import View
 from services.query.lifetimes import default_ttl_ms
-from services.query.note_keys import checked_name, edges, new_id, note_key
+from services.query.note_keys import checked_name, edges, new_id, note_key, sendable
 from services.query.registry import tool
 from services.query.tools import records
 from services.source import free_text
@@ -37,6 +37,9 @@ from store.read.live import Snapshot
 _DEPTH, _DEPTH_MOST = 1, 3
 _NODES, _NODES_MOST = 50, 100
 _TEXT_CHARS = 200_000
+_TAG_CHARS = _RELATION_CHARS = 200
+_TARGET_CHARS = 4_000
+_LONGEST_LIFE_S = 100 * 365 * 86_400
 _NOTE_FIELDS = {name.casefold(): name for name in ("title", "body", "author", "provenance")}
 
 
@@ -45,7 +48,7 @@ async def remember(view: View, request: RememberRequest) -> Remembered:
     """Keep a note for later sessions: a decision, a gotcha, how something is done. Without id a new
     note; with the id of one it is merged: given fields change, tags and links are added. Link it to
     the files it is about: recall tells when they changed since."""
-    _positive(request.ttl_seconds, "ttlSeconds")
+    _lifetime(request.ttl_seconds, "ttlSeconds")
     texts = {
         "title": request.title,
         "body": request.body,
@@ -57,6 +60,7 @@ async def remember(view: View, request: RememberRequest) -> Remembered:
     topic = checked_name(request.topic, "topic")
     item = checked_name((request.id or "").strip() or new_id(), "id")
     added, removed = edges(request.add_links), edges(request.remove_links)
+    _check_names(request.tags, added)
     patch = NotePatch(
         title=request.title,
         body=request.body,
@@ -75,7 +79,7 @@ async def remember(view: View, request: RememberRequest) -> Remembered:
         kind=request.kind,
         ttl_ms=(request.ttl_seconds or 0) * 1000,
         default_ttl_ms=default_ttl_ms(view.settings, repo_id),
-        token=request.fencing_token,
+        token=sendable(request.fencing_token),
     )
     reply = await view.host.note_command(command)
     note = reply.note
@@ -103,6 +107,7 @@ async def update(view: View, request: UpdateRequest) -> RecordUpdate:
     given = _note_fields(request.fields)
     _check_texts(given)
     added, removed = edges(request.add_links), edges(request.remove_links)
+    _check_names(request.add_tags, added)
     patch = NotePatch(
         title=given.get("title"),
         body=given.get("body"),
@@ -120,7 +125,7 @@ async def update(view: View, request: UpdateRequest) -> RecordUpdate:
         principal=view.caller.principal,
         patch=patch,
         must_exist=True,
-        token=request.fencing_token,
+        token=sendable(request.fencing_token),
     )
     await view.host.note_command(command)
     return RecordUpdate(
@@ -140,7 +145,7 @@ async def forget(view: View, request: ForgetRequest) -> Forgotten:
     a lapse never shortens a longer life. What is indexed of the tree is removed with the tree."""
     key = parse_key(request.key)
     if request.lapse:
-        _positive(request.lapse_seconds, "lapseSeconds")
+        _lifetime(request.lapse_seconds, "lapseSeconds")
     if key.family != "mem":
         return await patches.forget(view, key, request, records.found)
     command = ForgetNote(
@@ -149,7 +154,7 @@ async def forget(view: View, request: ForgetRequest) -> Forgotten:
         id=key.item,
         principal=view.caller.principal,
         lapse_ms=request.lapse_seconds * 1000 if request.lapse else 0,
-        token=request.fencing_token,
+        token=sendable(request.fencing_token),
     )
     reply = await view.host.note_command(command)
     lapsed = request.lapse and reply.existed and reply.note is not None
@@ -258,19 +263,39 @@ def _note_fields(fields: dict[str, str]) -> dict[str, str]:
 def _check_texts(texts: dict[str, str] | dict[str, str | None]) -> None:
     """Refuse what leaked framing, credentials or sheer length make unfit to keep."""
     for name, text in texts.items():
-        if text and len(text) > _TEXT_CHARS:
-            raise InvalidArgument(
-                f"{name} has {len(text):,} characters and may have {_TEXT_CHARS:,}",
-                hint="keep the gist, and link to the file that has the rest",
-                reason="rejected_content",
-            )
+        _check_length(name, text and free_text.visible(text), _TEXT_CHARS)
     wrong = free_text.mistakes(texts)
     if wrong is not None:
         raise InvalidArgument(wrong[0], hint=wrong[1], reason="rejected_content")
 
 
-def _positive(seconds: int | None, name: str) -> None:
-    if seconds is not None and seconds <= 0:
+def _check_names(tags: tuple[str, ...], edges_added: list[tuple[str, RecordKey]]) -> None:
+    """Refuse tags and links that are no names any more."""
+    for tag in tags:
+        _check_length("a tag", tag, _TAG_CHARS)
+    for relation, target in edges_added:
+        _check_length("a relation's name", relation, _RELATION_CHARS)
+        _check_length("a link's target", str(target), _TARGET_CHARS)
+
+
+def _check_length(what: str, text: str | None, most: int) -> None:
+    if text and len(text) > most:
+        raise InvalidArgument(
+            f"{what} has {len(text):,} characters and may have {most:,}",
+            hint="keep the gist, and link to the file that has the rest",
+            reason="rejected_content",
+        )
+
+
+def _lifetime(seconds: int | None, name: str) -> None:
+    if seconds is None or 0 < seconds <= _LONGEST_LIFE_S:
+        return
+    if seconds <= 0:
         raise InvalidArgument(
             f"{name} is {seconds}", hint=f"give {name} a positive number", reason="not_positive"
         )
+    raise InvalidArgument(
+        f"{name} is longer than a hundred years ({_LONGEST_LIFE_S:,} seconds)",
+        hint=f"leave {name} out: a note without an expiry stays for ever",
+        reason="lifetime",
+    )

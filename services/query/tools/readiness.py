@@ -98,7 +98,7 @@ def _sentence(phase: RetrievalPhase) -> str:
 def _verdict(view: View, snapshot: Snapshot, row: RepoRow) -> tuple[Verdict, str | None]:
     totals = row.counters
     if _found_nothing(snapshot, row):
-        return "NothingRegistered", "the last pass completed and found no eligible file"
+        return "NothingRegistered", "the last pass is over and there is no eligible file"
     if view.settings.embed_provider == "none":
         return "KeywordOnly", "no embedder is configured"
     if row.state == "reset":
@@ -141,8 +141,7 @@ def _found_nothing(snapshot: Snapshot, row: RepoRow) -> bool:
     newest = snapshot.newest_pass(row.repo_id)
     if newest is None or newest.status != "Completed" or not row.last_ingested_ms:
         return False
-    kept = newest.files_added + newest.files_updated + newest.files_unchanged
-    return not kept and not row.counters.files
+    return not row.counters.files  # nor since that pass, whatever it found
 
 
 def _onboarding(view: View) -> str:
@@ -169,7 +168,7 @@ def _repository(view: View, snapshot: Snapshot, repo_id: RepoId) -> RepositoryRe
         ingest=ingest,
         vector_coverage=VectorCoverage(
             embedded_sources=totals.embedded if measured else None,
-            pending=totals.embedded < totals.wanted if measured else None,
+            pending=jobs.vectors_come(view.settings, totals) if measured else None,
         ),
         embedding_space=view.host.retrieval.embedder.space or None,
         ann=None

@@ -8,7 +8,7 @@ from contracts.envelope import now_ms
 from contracts.errors import InvalidArgument
 from contracts.ids import RecordKey, RepoId, parse_key
 from contracts.tools.repocontext import EntryView, RecallRequest, ScanPage, ScanRequest
-from services.query import entries, neighbours, note_views, paging, patches
+from services.query import bounds, entries, neighbours, note_views, paging, patches
 from services.query.host import View
 from services.query.registry import tool
 from store import keys
@@ -116,7 +116,8 @@ def _directly_in(snapshot: Snapshot, repo_id: RepoId, directory: str) -> list[Fi
 @tool("repocontext_scan", title="Scan records", family="repocontext")
 async def scan(view: View, request: ScanRequest) -> ScanPage:
     """An ordered page of the records under a scope: Files (optionally below pathPrefix), Packages,
-    Symbols, Memory or one MemoryTopic. Go on with continuationToken while hasMore."""
+    Symbols, Memory or one MemoryTopic. Go on with continuationToken while hasMore; a page of long entries
+    ends before pageSize."""
     if request.path_prefix is not None and request.scope != "Files":
         raise InvalidArgument(
             "pathPrefix goes with scope Files only",
@@ -154,8 +155,10 @@ async def scan(view: View, request: ScanRequest) -> ScanPage:
                 listed = ((mark, note_views.entry(note)) for mark, note in live)
         page: list[EntryView] = []
         mark = b""
+        room = bounds.ANSWER_BYTES
         for key, entry in listed:
-            if len(page) == size:
+            room -= bounds.size_of(entry)
+            if len(page) == size or (page and room < 0):
                 return ScanPage(
                     entries=tuple(page),
                     continuation_token=paging.token(arguments, mark),

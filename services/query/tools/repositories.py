@@ -23,7 +23,7 @@ from contracts.tools.repocontext import (
     RepoSummary,
     ResetIndexRequest,
 )
-from services.query import jobs
+from services.query import bounds, jobs
 from services.query.entries import time_text
 from services.query.host import View
 from services.query.registry import tool
@@ -58,11 +58,12 @@ async def list_repos(view: View, request: ListReposRequest) -> RepoList:  # noqa
     """The repositories this server holds, in id order, with file counts, how many have vectors, and
     when they were last indexed."""
     with view.read() as snapshot:
-        repos = tuple(_summary(row) for row in snapshot.repos() if row.state != "removed")
-    return RepoList(repos=repos, count=len(repos))
+        repos = [_summary(view, row) for row in snapshot.repos() if row.state != "removed"]
+    shown = bounds.fitting(repos)
+    return RepoList(repos=shown, count=len(repos), repos_left_off=len(repos) - len(shown))
 
 
-def _summary(row: RepoRow) -> RepoSummary:
+def _summary(view: View, row: RepoRow) -> RepoSummary:
     if row.state == "reset":
         return RepoSummary(repo_id=row.repo_id, embedded_vector_count_pending=False)
     totals = row.counters
@@ -71,7 +72,7 @@ def _summary(row: RepoRow) -> RepoSummary:
         last_ingested=time_text(row.last_ingested_ms),
         file_count=totals.files,
         embedded_vector_count=totals.embedded if totals.embedded or row.last_ingested_ms else None,
-        embedded_vector_count_pending=totals.embedded < totals.wanted,
+        embedded_vector_count_pending=jobs.vectors_come(view.settings, totals),
         indexed_root=row.root or None,
     )
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import msgspec
 
 from contracts.extract import Symbol
 from contracts.ids import RepoId
 from contracts.tools.repocontext import SearchHit, SearchRequest, SearchResults
-from services.query import entries, paging
+from services.query import bounds, entries, note_views, paging
 from services.query.host import View
+from services.query.notebook import searching
+from services.query.notebook.merge import NoteHit
 from services.query.registry import tool
 from services.query.retrieval import Hit, Passage
 
@@ -19,21 +19,22 @@ _HITS, _HITS_MOST = 10, 100
 
 @tool("repocontext_search", title="Search code", family="repocontext")
 async def search(view: View, request: SearchRequest) -> SearchResults:
-    """Find the files that answer a question in words, identifiers or an error text, by meaning and by
-    words together. Each hit names its best passage (matchLines) and why it was chosen."""
+    """Find the files, and the notes kept in memory, that answer a question in words, identifiers or an
+    error text, by meaning and by words together. Each hit names its best passage (matchLines) and why
+    it was chosen."""
     limit = paging.clamp(request.k, _HITS, _HITS_MOST)
     repo_id = RepoId(request.repo_id)
-    retrieval = view.host.retrieval
-    if retrieval.is_heavy(repo_id):
-        found = await asyncio.to_thread(retrieval.search, repo_id, request.query, limit)
-    else:
-        found = retrieval.search(repo_id, request.query, limit)
+    found = await searching.search(view, repo_id, request.query, limit)
+    hits = bounds.fitting(
+        _note(hit) if isinstance(hit, NoteHit) else _shown(repo_id, hit) for hit in found.hits
+    )
     return SearchResults(
         repo_id=repo_id,
-        query=request.query,
+        query=bounds.echoed(request.query),
         mode=found.mode,
         retrieval_path=found.path,
-        hits=tuple(_shown(repo_id, hit) for hit in found.hits),
+        hits=hits,
+        hits_left_off=len(found.hits) - len(hits),
     )
 
 
@@ -47,6 +48,12 @@ def _shared(symbol: Symbol, passage: Passage) -> int:
     """Lines that a symbol and a passage have in common."""
     last = min(symbol.end_line, passage.end_line)
     return last - max(symbol.start_line, passage.start_line) + 1
+
+
+def _note(hit: NoteHit) -> SearchHit:
+    return SearchHit(
+        score=round(hit.score, 4), entry=note_views.entry(hit.note), reasons=hit.reasons
+    )
 
 
 def _shown(repo_id: RepoId, hit: Hit) -> SearchHit:

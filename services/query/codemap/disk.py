@@ -1,0 +1,100 @@
+"""How are lines of a file read and shown? From the disk, or from what a caller sent along."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from contracts.errors import Fault, InvalidArgument, NotFound
+from contracts.ids import RepoPath
+from contracts.tools.codemap import Span, VirtualFile
+from services.query.codemap.desk import Case
+from services.source.guard import RootReader
+
+_LARGEST = 16 << 20
+_EXCERPT_CHARS = 200
+
+
+class Sources:
+    """Files of one repository, read once per call."""
+
+    def __init__(self, case: Case, virtual: Sequence[VirtualFile] | None = None) -> None:
+        self._root = Path(case.repo.root)
+        self._virtual = {relative(file.file_path): file.content for file in virtual or ()}
+        self._lines: dict[str, list[str]] = {}
+
+    def lines(self, path: str) -> list[str]:
+        """The lines of a file; raises NotFound for one that is not there or outside."""
+        known = self._lines.get(path)
+        if known is None:
+            known = self._lines[path] = self._read(path).splitlines()
+        return known
+
+    def line(self, path: str, number: int) -> str | None:
+        """One line, trimmed; None where the file does not have it any more."""
+        try:
+            lines = self.lines(path)
+        except Fault:
+            self._lines[path] = []
+            return None
+        if not 1 <= number <= len(lines):
+            return None
+        return lines[number - 1].strip()[:_EXCERPT_CHARS]
+
+    def _read(self, path: str) -> str:
+        if path in self._virtual:
+            return self._virtual[path]
+        try:
+            with RootReader(self._root) as reader:
+                data = reader.read(RepoPath(path), _LARGEST).data
+        except Fault as fault:
+            raise NotFound(
+                f"there is no file {path[:200]!r} in this repository",
+                hint="give its path relative to the repository root",
+                file_path=path[:200],
+                reason=str(fault.details.get("reason", "missing")),
+            ) from None
+        return data.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
+
+
+def relative(path: str) -> str:
+    """A path as it is recorded: forward slashes, no "./" in front."""
+    text = path.replace("\\", "/") if "/" not in path else path
+    while text.startswith("./"):
+        text = text[2:]
+    return text
+
+
+def span(case: Case, path: str, lines: Sequence[str], first: int, last: int, *, cut: bool) -> Span:
+    """Lines with their numbers, within the budget of an answer."""
+    text = "\n".join(
+        f"{number:>5} | {line}" for number, line in enumerate(lines[first - 1 : last], first)
+    )
+    shown, over = case.cut_chars(text, last - first + 1)
+    if over:
+        last = first + shown.count("\n")
+    return Span(
+        file_path=path,
+        start_line=first,
+        end_line=last,
+        total_file_lines=len(lines),
+        content=shown,
+        truncated=cut or over,
+    )
+
+
+def bounded(first: int, last: int, total: int) -> tuple[int, int]:
+    """A range of lines that a file has. Raises InvalidArgument when it begins behind the end."""
+    if first < 1 or last < first:
+        raise InvalidArgument(
+            "start_line is at least 1 and end_line not before it",
+            hint="lines are counted from 1; both ends are included",
+            reason="span",
+        )
+    if first > max(total, 1):
+        raise InvalidArgument(
+            f"the file has {total} lines and start_line is {first}",
+            hint="ask for lines that are there",
+            reason="span",
+        )
+    return first, min(last, total)

@@ -1,0 +1,219 @@
+"""Reports: a summary of what a program does, an export of its map, and how to use these tools."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from contracts.errors import InvalidArgument
+from contracts.filemap import SYMBOL_KINDS
+from contracts.tools.codemap import (
+    Export,
+    ExportAnswer,
+    ExportRequest,
+    Guide,
+    GuideAnswer,
+    GuideRequest,
+    LimitApplied,
+    Summary,
+    SummaryAnswer,
+    SummaryRequest,
+    SummarySection,
+)
+from services.query.codemap import desk
+from services.query.codemap.desk import Case, queried
+from services.query.codemap.surfaces import facts_at, place_id, surfaced, surfaces_of
+from services.query.codemap.symbols import declared
+from services.query.codemap.views import MapView, Symbol
+from services.query.host import View
+from services.query.registry import tool
+from services.source import tokens
+
+_ITEMS = 50
+_FACT_SECTIONS = {
+    "di": "di_registration", "middleware": "middleware", "resilience": "retry_policy",
+    "exceptions": "exception", "logging": "log",
+}  # fmt: skip
+_SECTIONS = ("overview", "api", "data", "config", *_FACT_SECTIONS, "metrics")
+_MOST_TOKENS = 40_000
+_TYPES = frozenset({"class", "struct", "interface", "enum", "record", "delegate"})
+
+
+@tool("codemap_summarize", title="Summarise a codebase", family="codemap")
+async def codemap_summarize(view: View, request: SummaryRequest) -> SummaryAnswer:
+    """What a program offers and uses: overview, api, data, config, di, middleware, resilience,
+    exceptions, logging, metrics; up to 50 items of each."""
+    case = await queried(view, request.repo_path, request.workspace_id)
+    wanted = [name.strip().lower() for name in request.sections] or list(_SECTIONS)
+    unknown = [name for name in wanted if name not in _SECTIONS]
+    if unknown:
+        raise InvalidArgument(
+            f"unknown section {unknown[0][:40]!r}",
+            hint=f"one of {', '.join(_SECTIONS)}",
+            reason="unknown_value",
+        )
+    await surfaced(case.map)
+    sections = tuple(_section(case, name) for name in wanted)
+    text = ", ".join(f"{section.name} {section.total}" for section in sections)
+    return case.answer(SummaryAnswer, text, Summary(sections=sections), tool="codemap_summarize")
+
+
+def _section(case: Case, name: str) -> SummarySection:
+    if name in _FACT_SECTIONS:
+        items = _facts(case.map, _FACT_SECTIONS[name])
+    else:
+        items = _MAKERS[name](case.map)
+    return SummarySection(name=name, total=len(items), items=tuple(items[:_ITEMS]))
+
+
+def _overview(view: MapView) -> list[str]:
+    kinds: Counter[str] = Counter()
+    languages: Counter[str] = Counter()
+    folders: Counter[str] = Counter()
+    for segment, file in view.files_shown():
+        path = segment.paths[file]
+        languages[segment.languages[file] or "text"] += 1
+        folders[path.partition("/")[0] if "/" in path else "."] += 1
+        first, last = int(segment.symbol_start[file]), int(segment.symbol_start[file + 1])
+        kinds.update(SYMBOL_KINDS[kind] for kind in segment.kind[first:last].tolist())
+    told = [f"{count} files of {name}" for name, count in languages.most_common(8)]
+    told += [f"{count} files in {name}/" for name, count in folders.most_common(12)]
+    return told + [f"{count} of kind {name}" for name, count in kinds.most_common(14) if name]
+
+
+def _api(view: MapView) -> list[str]:
+    return [
+        f"{route.http_method} {route.route_path} -> {place_id(view, route.handler)}"
+        for route in surfaces_of(view).endpoints
+    ]
+
+
+def _data(view: MapView) -> list[str]:
+    return [
+        f"{table.schema + '.' if table.schema else ''}{table.table} ({len(table.referenced_by)} uses)"
+        for table in surfaces_of(view).tables
+    ]
+
+
+def _config(view: MapView) -> list[str]:
+    counts = Counter(key.key for key in surfaces_of(view).config_keys)
+    return [f"{key} ({count} uses)" for key, count in sorted(counts.items())]
+
+
+def _metrics(view: MapView) -> list[str]:
+    diagnostics = desk.diagnostics(view)
+    return [
+        f"{d.project_name}: {d.symbol_count} symbols, {d.reference_count} references"
+        + (f", {d.errors[0]}" if d.errors else "")
+        for d in diagnostics
+    ]
+
+
+def _facts(view: MapView, kind: str) -> list[str]:
+    found: Counter[str] = Counter()
+    for place, facts in facts_at(view).items():
+        for fact in facts:
+            if fact.kind == kind:
+                found[f"{fact.value.partition('|')[0]} in {place.path}"] += 1
+    return [f"{text} ({count}x)" if count > 1 else text for text, count in sorted(found.items())]
+
+
+_MAKERS = {
+    "overview": _overview, "api": _api, "data": _data, "config": _config, "metrics": _metrics,
+}  # fmt: skip
+
+
+@tool("codemap_export", title="Export the code map", family="codemap")
+async def codemap_export(view: View, request: ExportRequest) -> ExportAnswer:
+    """The map as one text within max_tokens: types and their members by file, with signatures at
+    detail full."""
+    case = await queried(view, request.repo_path, request.workspace_id)
+    most = max(1, min(request.max_tokens, _MOST_TOKENS))
+    if request.max_tokens > _MOST_TOKENS:
+        case.limits["max_tokens"] = LimitApplied(request.max_tokens, _MOST_TOKENS)
+    await surfaced(case.map)
+    lines: list[str] = []
+    used, cut = 0, False
+    for block in _blocks(case, request.detail):
+        cost = tokens.count(block) + 1
+        if used + cost > most:
+            cut = True
+            break
+        lines.append(block)
+        used += cost
+    content = "\n".join(lines)
+    if request.format == "json":
+        content = msgspec.json.encode(lines).decode()
+    data = Export(format=request.format, content=content, token_count=used, truncated=cut)
+    return case.answer(ExportAnswer, f"{len(lines)} parts", data, tool="codemap_export")
+
+
+def _blocks(case: Case, detail: str) -> list[str]:
+    view = case.map
+    blocks = [f"# {case.repo.repo_id} {case.commit[:12]}"]
+    blocks += [f"- {line}" for line in _overview(view)[:12]]
+    blocks += [f"- {line}" for line in _api(view)[:_ITEMS]]
+    if detail == "summary":
+        return blocks
+    for number, layer in enumerate(view.layers):
+        segment = layer.segment
+        for file in range(segment.file_count):
+            if not layer.shows(file):
+                continue
+            first, last = int(segment.symbol_start[file]), int(segment.symbol_start[file + 1])
+            shown = [
+                _line(view, Symbol(number, file, symbol), detail)
+                for symbol in range(first, last)
+                if segment.kind[symbol] and _is_shown(view, Symbol(number, file, symbol), detail)
+            ]
+            if shown:
+                blocks.append("\n".join([f"## {segment.paths[file]}", *shown]))
+    return blocks
+
+
+def _is_shown(view: MapView, symbol: Symbol, detail: str) -> bool:
+    kind = view.kind(symbol)
+    if detail == "full":
+        return True
+    return kind in _TYPES or kind in ("method", "constructor")
+
+
+def _line(view: MapView, symbol: Symbol, detail: str) -> str:
+    start, _ = view.span(symbol)
+    segment = view.layers[symbol.layer].segment
+    indent = "  " if int(segment.parent[symbol.number]) >= 0 else ""
+    shown = view.name(symbol)
+    if detail == "full":
+        shown = declared(view, symbol).signature or shown
+    return f"{indent}- {view.kind(symbol)} {shown} :{start}"
+
+
+@tool("codemap_guide", title="How to use the code map", family="codemap")
+async def codemap_guide(view: View, request: GuideRequest) -> GuideAnswer:
+    """Which of these tools to call when, for this repository as it stands."""
+    case = desk.opened(view, request.repo_path)
+    steps = [
+        'symbols_search with workspace_id "live" finds declarations in the files as they are now',
+        "symbols_get_card, then graph_callers, before changing a symbol",
+        "refs_find for every use of it, imports and types included",
+        "graph_trace_feature from an endpoint's handler shows what a request touches",
+        "index_ensure_baseline once per commit, for answers without workspace_id",
+    ]
+    notes = [
+        "an unresolved use has the symbol's name and may mean it; nothing is left out silently",
+        "symbol_id may be a plain name; several meanings are listed",
+    ]
+    if request.verbose:
+        notes += [
+            "a workspace of your own (workspace_create, index_refresh_overlay) keeps a revision",
+            "virtual_files show unsaved content in code_get_span and symbols_get_definition_span",
+            "index_diff with to_commit live tells what the working tree changes",
+            "limits above their cap are clamped and told in meta.limits_applied",
+        ]
+    if case.head.pseudo:
+        notes.append("the tree has no git: its baselines stand for its content at some moment")
+    data = Guide(quick_start=tuple(steps), notes=tuple(notes))
+    return case.answer(
+        GuideAnswer, "start with symbols_search", data, confidence="high", tool="codemap_guide"
+    )

@@ -1,0 +1,218 @@
+"""How is a whole repository resolved? In a process of its own, which forks one more per processor.
+
+What it takes in memory goes when it ends, and its low priority leaves text search and vectors first.
+The request comes on standard input; results go to standard output as frames, each with its length
+in front, and one without content at the end of each phase.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import selectors
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO
+
+import msgspec
+from msgspec import Struct
+
+from contracts.errors import Unavailable
+from contracts.extract import Body
+from services.resolution.resolver import Resolver
+from services.resolver.live import Result, made
+from store.read.live import Projections
+from store.rows import FileRow
+
+_LENGTH = struct.Struct("<I")
+_NICE = 10
+_SHARES = 8  # pieces of the work for each process, so that none waits long for another
+_START = "import sys; sys.path[:0] = {path!r}; from services.resolver.compute import main; main()"
+
+
+class Request(Struct, frozen=True, array_like=True):
+    """What is to be resolved: all files, in phases of their paths."""
+
+    projections: str
+    repo_id: str
+    rows: tuple[FileRow, ...]
+    phases: tuple[tuple[str, ...], ...]
+    processes: int
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_request = msgspec.msgpack.Decoder(Request).decode
+_decode_result = msgspec.msgpack.Decoder(Result).decode
+
+
+class Computation:
+    """A running resolve; read its results phase by phase, then close it."""
+
+    def __init__(self, request: Request) -> None:
+        start = _START.format(path=[entry for entry in sys.path if entry])
+        self._process = subprocess.Popen(  # noqa: S603 - this very interpreter and package
+            [sys.executable, "-P", "-c", start], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self._request = _encode(request)
+        self._begun = self._ended = False
+
+    def take(self, limit: int) -> list[Result]:
+        """The next results; none at the end of a phase. Raises Unavailable when it has died."""
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        if not self._begun:
+            self._begun = True
+            try:
+                process.stdin.write(self._request)
+                process.stdin.close()
+            except BrokenPipeError:
+                raise Unavailable("resolving could not begin", hint="it is tried again") from None
+        found: list[Result] = []
+        while len(found) < limit and not self._ended:
+            frame = _frame(process.stdout)
+            if frame is None:
+                raise Unavailable("resolving ended before its end", hint="it is tried again")
+            if frame:
+                found.append(_decode_result(frame))
+            else:
+                self._ended = True
+        if not found:
+            self._ended = False
+        return found
+
+    def close(self) -> None:
+        """End it, finished or not. What another thread waits for then comes to its end."""
+        self._process.kill()
+        self._process.wait()
+
+
+def _frame(stream: IO[bytes]) -> bytes | None:
+    head = stream.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    data = stream.read(length)
+    return data if len(data) == length else None
+
+
+# -- inside ---------------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Resolve what standard input asks for."""
+    os.nice(_NICE)
+    request = _decode_request(sys.stdin.buffer.read())
+    rows: dict[str, FileRow] = {row.path: row for row in request.rows}
+    reader = _Reader(Path(request.projections), request.repo_id, rows)
+    resolver = Resolver(reader.body)
+    gc.disable()
+    resolver.declare((row.path, row.language, reader.body(row.path)) for row in request.rows)
+    resolver._fresh.clear()  # noqa: SLF001 - bodies are read again by whoever resolves them
+    reader.close()  # an environment must not be used across a fork
+    gc.collect()
+    gc.freeze()
+    out = sys.stdout.buffer
+    for phase in request.phases:
+        _resolve(resolver, reader, phase, request.processes, out)
+        out.write(_LENGTH.pack(0))
+        out.flush()
+
+
+class _Reader:
+    """Bodies of live files."""
+
+    def __init__(self, projections: Path, repo_id: str, rows: dict[str, FileRow]) -> None:
+        self._root, self._repo_id, self.rows = projections, repo_id, rows
+        self._projections: Projections | None = None
+
+    def body(self, path: str) -> Body:
+        if self._projections is None:
+            self._projections = Projections(self._root)
+        row = self.rows.get(path)
+        if row is None:
+            return _NO_BODY
+        with self._projections.read() as snapshot:
+            return snapshot.body(self._repo_id, row.sequence) or _NO_BODY
+
+    def close(self) -> None:
+        if self._projections is not None:
+            self._projections.close()
+            self._projections = None
+
+
+_NO_BODY = Body((), (), None, (), ())
+
+
+def _resolve(
+    resolver: Resolver, reader: _Reader, paths: Sequence[str], processes: int, out: IO[bytes]
+) -> None:
+    if not paths:
+        return
+    size = max(1, -(-len(paths) // (processes * _SHARES)))
+    pieces = [paths[start : start + size] for start in range(0, len(paths), size)]
+    selector = selectors.DefaultSelector()
+    children: dict[int, int] = {}
+    for number in range(min(processes, len(pieces))):
+        mine = [path for piece in pieces[number::processes] for path in piece]
+        readable, writable = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(readable)
+            _share(resolver, reader, mine, writable)
+        os.close(writable)
+        children[readable] = child
+        selector.register(readable, selectors.EVENT_READ)
+    failed = False
+    while children:
+        for key, _ in selector.select():
+            with os.fdopen(os.dup(key.fd), "rb", buffering=0) as stream:
+                frame = _whole_frame(stream)
+            if frame is not None:
+                out.write(_LENGTH.pack(len(frame)) + frame)
+                continue
+            selector.unregister(key.fd)
+            os.close(key.fd)
+            _, status = os.waitpid(children.pop(key.fd), 0)
+            failed = failed or status != 0
+    if failed:
+        raise SystemExit(1)
+
+
+def _whole_frame(stream: IO[bytes]) -> bytes | None:
+    """One frame of an unbuffered pipe, however many reads it takes; None at its end."""
+    head = _exactly(stream, _LENGTH.size)
+    if head is None:
+        return None
+    return _exactly(stream, _LENGTH.unpack(head)[0])
+
+
+def _exactly(stream: IO[bytes], size: int) -> bytes | None:
+    data = bytearray()
+    while len(data) < size:
+        more = stream.read(size - len(data))
+        if not more:
+            return None
+        data += more
+    return bytes(data)
+
+
+def _share(resolver: Resolver, reader: _Reader, paths: Sequence[str], writable: int) -> None:
+    """Resolve a share and end; never returns."""
+    code = 1
+    try:
+        with os.fdopen(writable, "wb") as stream:
+            for result in _results(resolver, reader, paths):
+                frame = _encode(result)
+                stream.write(_LENGTH.pack(len(frame)) + frame)
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _results(resolver: Resolver, reader: _Reader, paths: Sequence[str]) -> Iterator[Result]:
+    for path, edges, summary in resolver.resolve(paths):
+        yield made(reader.rows[path], reader.body(path), edges, summary)

@@ -1,0 +1,167 @@
+"""What do names mean, by which ids, and what does an edit make resolve anew?"""
+
+from __future__ import annotations
+
+import msgspec
+
+from ops.bench import scip
+from services.resolution.edges import RELATION_KINDS, decode, encode
+from services.resolution.expressions import chain_of, type_of
+from services.resolution.ids import stable_ids, symbol_id, symbol_kind
+from services.resolution.resolver import Resolver
+from services.resolution.summary import SUMMARY_VERSION, Summary
+from tests.resolution_project import Project, change_of
+
+STORE = (
+    "class Store:\n    def save(self):\n        return 1\n\n    def load(self):\n        return 2\n"
+)
+USE = "from shop.store import Store\n\n\ndef use(store: Store):\n    store.save()\n"
+
+
+def shop() -> Project:
+    return Project({
+        "shop/__init__.py": "", "shop/store.py": STORE, "shop/use.py": USE,
+        "shop/other.py": "class Other:\n    def save(self): pass\n",
+    })  # fmt: skip
+
+
+def test_an_edit_inside_a_body_resolves_its_own_file_only() -> None:
+    project = shop()
+    edited = "# moved\n\n" + STORE.replace("return 1", "return 3")
+    assert project.put({"shop/store.py": edited}) == ["shop/store.py"]
+    assert project.calls("shop/use.py") == {5: "M:shop.store.Store.save"}
+
+
+def test_a_name_nobody_asks_for_resolves_its_own_file_only() -> None:
+    project = shop()
+    assert project.put({"shop/store.py": STORE.replace("load", "read")}) == ["shop/store.py"]
+
+
+def test_callers_in_untouched_files_lose_and_gain_edges() -> None:
+    project = shop()
+    gone = project.put({"shop/store.py": STORE.replace("save", "keep")})
+    assert gone == ["shop/store.py", "shop/use.py"]
+    assert project.calls("shop/use.py") == {5: "ambiguous"}  # Other.save is only a candidate
+    assert project.put({"shop/store.py": STORE}) == ["shop/store.py", "shop/use.py"]
+    assert project.calls("shop/use.py") == {5: "M:shop.store.Store.save"}
+    assert "shop/use.py" in project.put({"shop/store.py": None})
+    assert project.calls("shop/use.py") == {5: "ambiguous"}
+
+
+def test_a_file_that_appears_is_found_by_those_who_import_it() -> None:
+    project = Project({"a.py": "import b\nb.run()\n"})
+    assert project.calls("a.py") == {2: "external"}
+    assert project.put({"b.py": "def run(): pass\n"}) == ["a.py", "b.py"]
+    assert project.calls("a.py") == {2: "M:b.run"}
+
+
+def test_a_same_named_stranger_is_a_candidate_and_no_answer() -> None:
+    project = Project({
+        "one.py": "class One:\n    def close(self): pass\n",
+        "two.py": "def run(thing):\n    thing.close()\n    close()\n",
+    })  # fmt: skip
+    found = {edge.line: edge for edge in project.edges()["two.py"]}
+    assert (found[2].state, found[2].candidates) == ("ambiguous", ("M:one.One.close",))
+    assert (found[3].state, found[3].candidates) == ("unresolved", ())
+
+
+def test_what_is_outside_the_repository_is_said_to_be() -> None:
+    project = Project(
+        {"a.py": "import json\nfrom x.y import z\njson.loads('1')\nz().go()\nprint()\n"}
+    )
+    found = {(e.line, e.name): (e.state, e.hint) for e in project.edges()["a.py"]}
+    assert found[3, "loads"] == ("external", "json")
+    assert found[4, "go"] == ("external", "x.y")
+    assert found[5, "print"] == ("external", "builtins")
+
+
+def test_types_relate_to_what_they_derive_from() -> None:
+    project = Project({
+        "A.java": "package p;\ninterface Saver { void save(); }\nclass Base {}\n"
+        "class Disk extends Base implements Saver { public void save() {} }\n",
+        "m.go": "package main\n\ntype Saver interface{ Save() }\n\ntype Disk struct{}\n\n"
+        "func (d Disk) Save() {}\n\ntype Tape struct{}\n",
+    })  # fmt: skip
+    java = [(RELATION_KINDS[r.kind], r.target) for r in project.found["A.java"].relations]
+    assert java == [
+        ("base", "T:p.Base"),
+        ("interface", "T:p.Saver"),
+        ("overrides", "M:p.Saver.save()"),
+    ]
+    go = [(RELATION_KINDS[r.kind], r.target) for r in project.found["m.go"].relations]
+    assert go == [("implements", "T:main.Saver"), ("overrides", "M:main.Saver.Save")]
+
+
+def test_a_symbol_id_keeps_overloads_apart_where_the_language_has_them() -> None:
+    body = change_of(
+        "p/A.java", "package p;\nclass A { void f(int a) {} void f(List<B> b, C c) {} int g; }"
+    )[2]
+    assert body is not None
+    assert [symbol_id("java", symbol) for symbol in body.symbols] == [
+        "T:p.A", "M:p.A.f(int)", "M:p.A.f(List,C)", "F:p.A.g",
+    ]  # fmt: skip
+    assert [symbol_kind(symbol) for symbol in body.symbols] == [
+        "class",
+        "method",
+        "method",
+        "field",
+    ]
+
+
+def test_a_stable_id_survives_a_rename_and_twins_are_numbered() -> None:
+    before = change_of("a.py", "class A:\n    def one(self): pass\n    def two(self): pass\n")[2]
+    after = change_of("a.py", "class A:\n    def uno(self): pass\n    def two(self): pass\n")[2]
+    assert before is not None
+    assert after is not None
+    ids = stable_ids("a.py", "python", before.symbols)
+    assert stable_ids("a.py", "python", after.symbols) == ids
+    assert len(set(ids)) == 3
+    assert all(each.startswith("sym_") and len(each) == 20 for each in ids)
+
+
+def test_edges_are_stored_as_they_are() -> None:
+    edges = shop().found["shop/use.py"]
+    assert decode(encode(edges)) == edges
+
+
+def test_a_summary_of_another_version_is_asked_for_again() -> None:
+    project = shop()
+    old = msgspec.msgpack.encode(Summary(SUMMARY_VERSION + 1, "python", "x", (), ()))
+    again = Resolver(lambda path: project.bodies[path])
+    assert again.load({**project.summaries, "x.py": old, "y.py": b"\xc1"}) == ["x.py", "y.py"]
+
+
+def test_a_cold_build_may_be_shared_between_processes() -> None:
+    project = shop()
+    parent = Resolver(lambda path: project.bodies[path])
+    paths = parent.declare([(path, "python", body) for path, body in project.bodies.items()])
+    child = parent.fork(lambda path: project.bodies[path])
+    shares = [*child.resolve(paths[::2]), *parent.resolve(paths[1::2])]
+    for path, edges, summary in shares:
+        assert edges == project.found[path]
+        parent.settle(path, summary)
+    changed = STORE.replace("save", "keep")
+    assert parent.declare([change_of("shop/store.py", changed)]) == ["shop/store.py", "shop/use.py"]
+
+
+def test_expressions_are_taken_apart() -> None:
+    assert chain_of("this.find()!.items[0]?.name") == ("this", "find", "()", "items", "[]", "name")
+    assert chain_of("$this->logger") == ("$this", "logger")
+    assert chain_of("shop::util::text") == ("shop", "util", "text")
+    assert chain_of("a + b") is None
+
+
+def test_written_types_are_taken_apart() -> None:
+    assert type_of("Optional['Order']") == ("Optional", (("Order", ()),))
+    assert type_of("map[State][]Order") == ("map", (("State", ()), ("[]", (("Order", ()),))))
+    assert type_of("const std::unique_ptr<Store>&") == ("std::unique_ptr", (("Store", ()),))
+    assert type_of("(value: T) => void") is None
+
+
+def test_an_index_of_another_indexer_is_read() -> None:
+    occurrence = b"\x0a\x03\x04\x02\x05" + b"\x12\x01s" + b"\x18\x01"
+    document = b"\x0a\x04a.py" + b"\x12" + bytes([len(occurrence)]) + occurrence
+    index = b"\x0a\x00" + b"\x12" + bytes([len(document)]) + document
+    assert list(scip.documents(index)) == [
+        ("a.py", [scip.Occurrence(5, 2, 5, "s", scip.DEFINITION)])
+    ]
