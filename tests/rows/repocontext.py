@@ -110,6 +110,5 @@ ROWS = (
     Row("P.tokens", "P1", "tokens.json is private and made once", (f"{_HTTP}::test_tokens_are_made_once_and_kept_private",)),
     Row("P.suite", "P9", "the official conformance suite passes", ("tests/conformance/test_official_suite.py::test_every_required_scenario_of_a_revision_passes",)),
     # -- deferred ---------------------------------------------------------------------------------
-    Row("A12", "U5", "a client that disconnects after add_repo does not stop the pass", deferred="the command is stored before it is answered; an own test comes with the self-healing index"),
     Row("A17", "U5", "an embedder that comes back embeds everything", ("tests/pipeline/test_embedder_broker.py::test_an_outage_loses_nothing_and_is_told_once",)),
 )  # fmt: skip

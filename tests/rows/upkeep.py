@@ -1,4 +1,4 @@
-"""Staying indexed, pacing and instruments."""
+"""Staying indexed, and pacing."""
 
 from __future__ import annotations
 

@@ -428,6 +428,28 @@ def test_a_search_is_counted_by_state_and_by_the_cause_of_its_lack(
     assert value("repocontext.retrieval.stage.duration", "embed", path) == staged + 1
 
 
+@pytest.mark.parametrize(
+    ("reason", "replaces", "arm"),
+    [
+        ("", False, ("fresh", "none")),
+        ("", True, ("resumed", "none")),
+        ("missing_part", True, ("deferred", "none")),
+        ("checksum", False, ("discarded", "unloadable_record")),
+        ("unloadable", False, ("discarded", "unloadable_record")),
+        ("count_mismatch", False, ("discarded", "count_mismatch")),
+    ],
+)
+def test_loads_of_generations_are_told_apart(
+    reason: str, replaces: bool, arm: tuple[str, str]
+) -> None:
+    name = "repocontext.ann.index.load"
+    before = value(name, *arm)
+    searches.loaded(reason, replaces)
+
+    assert arm in INSTRUMENTS[name].arms
+    assert value(name, *arm) == before + 1
+
+
 def test_exact_scans_that_fail_are_told_apart() -> None:
     name = "repocontext.retrieval.exact_gather.faults"
     before = {arm: value(name, *arm) for arm in INSTRUMENTS[name].arms}

@@ -1,0 +1,233 @@
+"""JavaScript and TypeScript: modules by path, barrels, re-exports, compiler paths, packages."""
+
+from __future__ import annotations
+
+import re
+from posixpath import normpath
+
+from services.resolution import values
+from services.resolution.engine import Engine
+from services.resolution.summary import MODULES, PACKAGE_NAMES, TYPE_LIKE, Decl, ImportFact, stem_of
+from services.resolution.values import NOTHING, RESOLVED, UNRESOLVED, Found, Value
+
+_EXTENSIONS = (
+    ".ts",
+    ".tsx",
+    ".d.ts",
+    ".js",
+    ".jsx",
+    ".mjs",
+    ".cjs",
+    ".mts",
+    ".cts",
+    ".vue",
+    ".svelte",
+)
+_WRITTEN = re.compile(r"\.(?:[cm]?[jt]sx?)$")
+_QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"")
+_CONFIGS = ("tsconfig.json", "tsconfig.base.json", "jsconfig.json")
+
+
+def named(engine: Engine, name: str, path: str, context: str) -> Found:
+    """Look a bare name up: functions and namespaces around it, the module, its imports."""
+    module = module_name(path)
+    scope = context
+    while len(scope) > len(module) and scope.startswith(module):
+        container, _, last = scope.rpartition(".")
+        around = engine.decls_in(path, container, last)
+        if not around or around[0].kind not in TYPE_LIKE:
+            decls = engine.decls_in(path, scope, name)
+            if decls and not all(decl.kind in ("method", "field") for decl in decls):
+                return engine.chosen(decls)
+            for fact in engine.imports(path, name):
+                if fact.scope == scope and fact.kind != "export":
+                    return engine.imported(fact)
+        elif around[0].name == name:
+            return engine.chosen(around)
+        scope = container
+    decls = engine.decls_in(path, module, name)
+    if decls:
+        return engine.chosen(decls)
+    for fact in engine.imports(path, name):
+        if fact.kind != "export":
+            return engine.imported(fact)
+    ambient = tuple(
+        [d for d in engine.decls(module, name) if d.path.endswith(".d.ts")] if not decls else []
+    )
+    return engine.chosen(ambient) if ambient else NOTHING
+
+
+def module_name(path: str) -> str:
+    parts = stem_of(path).split("/")
+    if len(parts) > 1 and parts[0] in ("src", "lib"):
+        parts = parts[1:]
+    if len(parts) > 1 and parts[-1] == "index":
+        parts = parts[:-1]
+    return ".".join(parts)
+
+
+def imported(engine: Engine, fact: ImportFact) -> Found:
+    """Return what an import or a re-export binds."""
+    if not fact.module:  # `export { a as b }`
+        return _own(engine, fact.path, fact.name)
+    source = module_at(engine, fact.module, fact.path)
+    if not fact.name or fact.name == "*":
+        return source
+    if source.state != RESOLVED or source.value is None:
+        return source
+    found = engine.member(source.value, fact.name)
+    if found.state == UNRESOLVED and fact.name == "default":
+        return source if fact.kind == "require" or _is_script(source.value.path) else found
+    return found
+
+
+def _is_script(path: str) -> bool:
+    return path.endswith((".js", ".cjs"))
+
+
+def _own(engine: Engine, path: str, name: str) -> Found:
+    decls = engine.decls_in(path, module_name(path), name)
+    if decls:
+        return engine.chosen(decls)
+    for fact in engine.imports(path, name):
+        if fact.kind != "export":
+            return engine.imported(fact)
+    return NOTHING
+
+
+def module_at(engine: Engine, written: str, importer: str) -> Found:
+    """Return the module that an import names."""
+    folder = importer.rpartition("/")[0]
+    if written.startswith("."):
+        found = _by_path(engine, normpath(f"{folder}/{written}" if folder else written))
+        return found if found is not NOTHING else Found(UNRESOLVED, hint=written)
+    if written.startswith("/"):
+        return _by_path(engine, written.lstrip("/"))
+    found = _by_settings(engine, written, folder)
+    return found if found is not NOTHING else values.outside(written)
+
+
+def _by_path(engine: Engine, path: str) -> Found:
+    """Return the module at a path, written with or without its extension."""
+    path = "" if path == "." else path
+    for name in dict.fromkeys((path, _WRITTEN.sub("", path))):
+        facts = engine.decls(MODULES, name)
+        if facts:
+            best = min(facts, key=lambda fact: _rank(fact, path))
+            return values.module(best.container, best.path)
+    return NOTHING
+
+
+def _rank(fact: Decl, path: str) -> tuple[int, int, str]:
+    at = next((n for n, e in enumerate(_EXTENSIONS) if fact.path == path + e), None)
+    if fact.path == path:
+        at = 0
+    if at is None:
+        at = 20 + next((n for n, e in enumerate(_EXTENSIONS) if fact.path.endswith("index" + e)), 9)
+    return at, len(fact.path), fact.path
+
+
+def _by_settings(engine: Engine, written: str, folder: str) -> Found:
+    """Resolve through compiler paths of the settings around, and packages of this repository."""
+    while True:
+        prefix = f"{folder}/" if folder else ""
+        for name in _CONFIGS:
+            keys = engine.settings(prefix + name)
+            for target in _paths(keys, written) if keys else ():
+                found = _by_path(engine, normpath(prefix + target))
+                if found is not NOTHING:
+                    return found
+        if not folder:
+            break
+        folder = folder.rpartition("/")[0]
+    return _by_package(engine, written)
+
+
+def _paths(keys: tuple[Decl, ...], written: str) -> list[str]:
+    """Return where settings say an import may be found, relative to them."""
+    base, found = "", []
+    for key in keys:
+        told = key.told[0]
+        if key.name == "baseUrl":
+            texts = _QUOTED.findall(told.partition(":")[2])
+            base = texts[0] if texts else ""
+            found.append(f"{base}/{written}")
+    for key in keys:
+        if ".paths." not in key.context:
+            continue
+        pattern = key.name
+        head, star, tail = pattern.partition("*")
+        if star and written.startswith(head) and written.endswith(tail):
+            middle = written[len(head) : len(written) - len(tail) if tail else None]
+        elif pattern == written:
+            middle = ""
+        else:
+            continue
+        targets = _QUOTED.findall(key.told[0].partition(":")[2])
+        found = [f"{base or '.'}/{target.replace('*', middle)}" for target in targets] + found
+    return found
+
+
+def _by_package(engine: Engine, written: str) -> Found:
+    parts = written.split("/")
+    size = 2 if written.startswith("@") else 1
+    name, rest = "/".join(parts[:size]), "/".join(parts[size:])
+    for fact in engine.projects(PACKAGE_NAMES, name):
+        folder = fact.path.rpartition("/")[0]
+        prefix = f"{folder}/" if folder else ""
+        for inner in (f"src/{rest}", rest) if rest else ("src/index", "index", "src", "lib/index"):
+            found = _by_path(engine, f"{prefix}{inner}".rstrip("/"))
+            if found is not NOTHING:
+                return found
+    return NOTHING
+
+
+def member(engine: Engine, value: Value, name: str) -> Found:
+    """Return what a name means as a member of a module or of a namespace."""
+    question = ("p", value.path, value.name, name)
+    return engine.remembered(question, lambda: _member(engine, value, name), NOTHING)  # type: ignore[no-any-return]
+
+
+def _member(engine: Engine, value: Value, name: str) -> Found:
+    path = value.path
+    module = module_name(path)
+    if value.name != module and value.name.startswith(module):
+        decls = engine.decls_in(path, value.name, name)
+        return engine.chosen(decls) if decls else NOTHING
+    decls = engine.decls_in(path, module, name)
+    if decls and name != "default":
+        return engine.chosen(decls)
+    for fact in engine.imports(path, name):
+        if fact.kind == "export":
+            found = engine.imported(fact)
+            if found.state != UNRESOLVED:
+                return found
+    if name == "default":
+        return _default(engine, path, decls)
+    outer = _exported_on(engine, path, name)
+    if outer is not NOTHING:
+        return outer
+    required = [fact for fact in engine.imports(path, name) if fact.kind == "require"]
+    return engine.imported(required[0]) if required else Found(UNRESOLVED, hint=value.name)
+
+
+def _exported_on(engine: Engine, path: str, name: str) -> Found:
+    """Look a name up in what a module exports of others as a whole."""
+    outer = NOTHING
+    for fact in engine.imports(path, "*"):
+        if fact.kind != "export":
+            continue
+        source = module_at(engine, fact.module, path)
+        found = engine.member(engine.value(source), name)
+        if found.state == RESOLVED:
+            return found
+        if found.state != UNRESOLVED:
+            outer = found
+    return outer
+
+
+def _default(engine: Engine, path: str, decls: tuple[Decl, ...]) -> Found:
+    if decls:
+        return engine.chosen(decls)
+    named_default = engine.decls_in(path, "#default", path)
+    return engine.chosen(named_default) if named_default else NOTHING

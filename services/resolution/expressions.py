@@ -1,0 +1,250 @@
+"""How is an expression written as text taken apart: `self.client.get()[0]`, `Map<string, Order>`?
+
+A chain is a root and the steps from it. An expression whose root is an instance of a written type
+carries that type between TYPE_OPEN and TYPE_CLOSE in place of a name.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+TYPE_OPEN, TYPE_CLOSE = "\x01", "\x02"
+CALL, INDEX, EACH = "()", "[]", "[*]"  # steps that are no names: called, indexed, iterated over
+
+_ROOT = re.compile(
+    r"(?:await |new |\(|\*|&|!|not )*"
+    r"(?:\x01([^\x02]*)\x02|(@{0,2}[A-Za-z_$][\w$]*(?:[!?](?![.\w$!?]))?)|(\\+)|(['\"`].*))",
+    re.DOTALL,
+)
+_STEP = re.compile(
+    r"(\(\)|\{\}|\[\*\])|(\[[^\]]*\]|@\d+\.\d+)|(<[^<>()]*>(?=\())|(?:!?\??\.|->|::|\?->|\\|\?\.)\s*"
+    r"([A-Za-z_$#@~][\w$#]*[!?=]?)|(\)|!|\?| as \w+)"
+)
+
+Chain = tuple[str, ...]
+
+
+def annotated(type_text: str) -> str:
+    """Return a root that is an instance of a written type."""
+    return f"{TYPE_OPEN}{type_text}{TYPE_CLOSE}"
+
+
+@lru_cache(maxsize=65_536)
+def chain_of(text: str) -> Chain | None:
+    """Return the root and steps of an expression; None when it is anything else.
+
+    A root of a written type keeps TYPE_OPEN in front; a literal's root is its quote.
+    """
+    found = _ROOT.match(text)
+    if found is None:
+        return None
+    if found[1] is not None:
+        steps = [TYPE_OPEN + found[1]]
+    elif found[3] is not None:
+        steps = ["\\"]
+        found = re.compile(r"\\").match(text)
+        if len(text) == 1 or found is None:
+            return ("\\",)
+        return _rest(text, 0, steps)
+    else:
+        if found[4] is not None:
+            return ('"',)
+        steps = [found[2]]
+    at = found.end()
+    if text[at : at + 1] == "<":  # generic arguments of the root
+        close = text.rfind(">")
+        at = close + 1 if close > at else at
+    return _rest(text, at, steps)
+
+
+def _rest(text: str, at: int, steps: list[str]) -> Chain | None:
+    size = len(text)
+    while at < size:
+        step = _STEP.match(text, at)
+        if step is None:
+            return None
+        if step[1] is not None:
+            if step[1] != "{}":
+                steps.append(step[1])
+        elif step[2] is not None:
+            steps.append(step[2] if step[2][0] == "@" else INDEX)
+        elif step[4] is not None:
+            steps.append(step[4])
+        at = step.end()
+    return tuple(steps)
+
+
+_TOKEN = re.compile(
+    r"'[^']*'|\"[^\"]*\"|\.\.\.|[A-Za-z_$\\][\w$]*(?:(?:\.|::|\\)[A-Za-z_$][\w$]*)*|=>|->|[^\s]"
+)
+_PREFIXES = frozenset(
+    [
+        "const",
+        "mut",
+        "dyn",
+        "impl",
+        "readonly",
+        "struct",
+        "enum",
+        "class",
+        "union",
+        "ref",
+        "out",
+        "in",
+        "params",
+        "final",
+        "unsigned",
+        "signed",
+        "volatile",
+        "static",
+        "extern",
+        "typename",
+        "scoped",
+        "unique",
+        "asserts",
+        "inout",
+        "var",
+        "val",
+        "extends",
+        "super",
+        "&",
+        "*",
+        "?",
+        "...",
+        "!",
+        "^",
+    ]
+)
+_SKIP = frozenset({"&", "*", "?", "!", "...", "const"})
+_CLOSERS = {"<": ">", "[": "]", "(": ")"}
+
+Node = tuple[str, tuple["Node | None", ...]]  # a name and its arguments; "|" for a union
+UNION, LIST, TUPLE = "|", "[]", "()"
+
+
+@lru_cache(maxsize=65_536)
+def type_of(text: str) -> Node | None:
+    """Return the tree of a written type; None when it names none (a function, an object type)."""
+    text = text.strip()
+    if text[:1] in "'\"" and text[-1:] == text[:1] and len(text) > 2:
+        text = text[1:-1]
+    if "'" in text and text.lstrip("&")[:1] == "'":
+        text = re.sub(r"'\w+\b(?!')", "", text)
+    return _Types(_TOKEN.findall(re.sub(r"&'\w+ ", "&", text))).union()
+
+
+class _Types:
+    def __init__(self, tokens: list[str]) -> None:
+        self.tokens = tokens
+        self.at = 0
+
+    def peek(self) -> str:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+
+    def union(self) -> Node | None:
+        parts = [self.one()]
+        while self.peek() in ("|", "&") and self.at < len(self.tokens):
+            self.at += 1
+            parts.append(self.one())
+        known = tuple(part for part in parts if part is not None)
+        if len(parts) == 1:
+            return parts[0]
+        return (UNION, known) if known else None
+
+    def one(self) -> Node | None:
+        while self.peek() in _PREFIXES and self.at < len(self.tokens):
+            self.at += 1
+        word = self.peek()
+        if not word:
+            return None
+        if word == "[":
+            return self.bracketed()
+        if word == "(":
+            return self.parenthesised()
+        if word == "{" or not (word[0].isalpha() or word[0] in "_$\\\"'"):
+            self.skip()
+            return None
+        self.at += 1
+        if word[0] in "\"'":
+            inner = word[1:-1]
+            return type_of(inner) if inner.replace(".", "").replace("_", "").isalnum() else None
+        if word in ("keyof", "typeof", "infer", "unknown", "fn", "func", "fun"):
+            self.skip()
+            return None
+        return self.suffixed((word, self.arguments(word)))
+
+    def bracketed(self) -> Node | None:
+        """`[]T`, `[4]T`, or a tuple `[A, B]`."""
+        items = self.items("[")
+        following = self.peek()
+        if following and (following[0].isalpha() or following[0] in "_*[("):
+            return (LIST, (self.one(),))
+        return self.suffixed((TUPLE, items))
+
+    def parenthesised(self) -> Node | None:
+        items = self.items("(")
+        if self.peek() in ("=>", "->"):
+            self.skip()
+            return None
+        if len(items) == 1 and items[0] is not None:
+            return self.suffixed(items[0])
+        return (TUPLE, items)
+
+    def arguments(self, name: str) -> tuple[Node | None, ...]:
+        word = self.peek()
+        if name == "chan":
+            return (self.one(),)
+        if word == "<" or (word == "[" and self.following() != "]"):
+            items = self.items(word)
+            if name == "map" and word == "[":
+                return (*items, self.one())
+            return items
+        return ()
+
+    def following(self) -> str:
+        return self.tokens[self.at + 1] if self.at + 1 < len(self.tokens) else ""
+
+    def items(self, opener: str) -> tuple[Node | None, ...]:
+        self.at += 1
+        closer = _CLOSERS[opener]
+        found: list[Node | None] = []
+        while self.at < len(self.tokens) and self.peek() != closer:
+            before = self.at
+            found.append(self.union())
+            while self.at < len(self.tokens) and self.peek() not in (",", closer):
+                self.skip() if self.peek() in _CLOSERS else self.step()
+            if self.peek() == ",":
+                self.at += 1
+            if self.at == before:
+                self.at += 1
+        self.at += 1
+        return tuple(found)
+
+    def step(self) -> None:
+        self.at += 1
+
+    def skip(self) -> None:
+        """Pass over what is no type, its brackets included, up to a separator."""
+        depth = 0
+        while self.at < len(self.tokens):
+            word = self.peek()
+            if depth == 0 and word in (",", ">", "]", ")", "|"):
+                return
+            if word in ("<", "[", "(", "{"):
+                depth += 1
+            elif word in (">", "]", ")", "}"):
+                depth -= 1
+            self.at += 1
+
+    def suffixed(self, node: Node) -> Node:
+        while self.at < len(self.tokens):
+            word = self.peek()
+            if word == "[" and self.following() == "]":
+                self.at += 2
+                node = (LIST, (node,))
+            elif word in _SKIP and not (word == "&" and self.following()):
+                self.at += 1
+            else:
+                break
+        return node

@@ -1,0 +1,427 @@
+"""Ruby, Rust, C and C++, Swift, scripts: lexical nesting, module trees, includes."""
+
+from __future__ import annotations
+
+from posixpath import normpath
+
+from services.resolution import values
+from services.resolution.engine import Engine
+from services.resolution.packaged_names import around
+from services.resolution.scopes import CALLABLE
+from services.resolution.summary import MODULES, SPACES, TYPE_LIKE, TYPES, Decl, ImportFact
+from services.resolution.values import (
+    AMBIGUOUS,
+    MEDIUM,
+    NOTHING,
+    RESOLVED,
+    UNRESOLVED,
+    Found,
+    Value,
+)
+
+# ---- Ruby ----------------------------------------------------------------------------------------
+
+
+def ruby_named(engine: Engine, name: str, _path: str, context: str) -> Found:
+    """Look a constant up outwards, a method in the type around and at the top."""
+    constant = name[:1].isupper()
+    scope = context
+    while scope:
+        container, _, last = scope.rpartition(".")
+        outer = engine.decls(container, last)
+        types = [decl for decl in outer if decl.kind in TYPES or decl.kind in SPACES]
+        if constant:
+            decls = engine.decls(scope, name)
+            if decls:
+                return engine.chosen(decls)
+            if types and scope == context:
+                inherited = engine.member_of(types[0], name)
+                if inherited.state == RESOLVED:
+                    return inherited
+        elif types:
+            found = engine.member_of(types[0], name)
+            if found.state == RESOLVED:
+                return found._replace(confidence=MEDIUM) if found.confidence > MEDIUM else found
+            break
+        else:
+            decls = engine.decls(scope, name)
+            if decls:
+                return engine.chosen(decls)
+        scope = container
+    decls = engine.decls("", name)
+    if decls:
+        return engine.chosen(decls)
+    return NOTHING
+
+
+def ruby_imported(engine: Engine, fact: ImportFact) -> Found:
+    if fact.kind == "include":
+        return engine.dotted(fact.module, fact.path, fact.scope)
+    wanted = fact.module.removesuffix(".rb") + ".rb"
+    folder = fact.path.rpartition("/")[0]
+    near = normpath(f"{folder}/{wanted}") if folder else normpath(wanted)
+    tail = wanted.lstrip("./")
+    for found in engine.decls(MODULES, tail):
+        if found.path == near or (not wanted.startswith(".") and found.path.endswith(tail)):
+            if fact.name:
+                decls = engine.decls("", fact.name)
+                return engine.chosen(decls) if decls else values.module(found.path)
+            return values.module(found.path)
+    return values.outside(fact.module)
+
+
+def space_member(engine: Engine, value: Value, name: str) -> Found:
+    """Return a member of a module or namespace."""
+    decls = engine.decls(value.name, name)
+    if decls:
+        return engine.chosen(decls)
+    full = f"{value.name}.{name}" if value.name else name
+    return values.module(full) if engine.is_package(full) else Found(UNRESOLVED, hint=value.name)
+
+
+# ---- Rust ----------------------------------------------------------------------------------------
+
+_PRELUDE = frozenset(
+    [
+        "Vec",
+        "String",
+        "Option",
+        "Some",
+        "None",
+        "Result",
+        "Ok",
+        "Err",
+        "Box",
+        "Default",
+        "Clone",
+        "Copy",
+        "Send",
+        "Sync",
+        "Sized",
+        "Drop",
+        "Fn",
+        "FnMut",
+        "FnOnce",
+        "Iterator",
+        "IntoIterator",
+        "Extend",
+        "From",
+        "Into",
+        "AsRef",
+        "AsMut",
+        "ToString",
+        "ToOwned",
+        "PartialEq",
+        "Eq",
+        "Ord",
+        "PartialOrd",
+        "drop",
+        "std",
+        "core",
+        "alloc",
+        "bool",
+        "char",
+        "str",
+        "u8",
+        "u16",
+        "u32",
+        "u64",
+        "u128",
+        "usize",
+        "i8",
+        "i16",
+        "i32",
+        "i64",
+        "i128",
+        "isize",
+        "f32",
+        "f64",
+        "println",
+        "print",
+        "eprintln",
+        "eprint",
+        "format",
+        "vec",
+        "panic",
+        "assert",
+        "assert_eq",
+        "assert_ne",
+        "write",
+        "writeln",
+        "debug_assert",
+        "todo",
+        "unimplemented",
+        "unreachable",
+        "matches",
+        "concat",
+        "env",
+        "include_str",
+        "line",
+        "file",
+        "derive",
+        "Debug",
+        "Hash",
+        "Display",
+        "debug_assert_eq",
+        "TryFrom",
+        "TryInto",
+        "dbg",
+        "cfg",
+        "test",
+    ]
+)
+
+
+def rust_module(path: str) -> str:
+    names = [name for name in path.removesuffix(".rs").split("/") if name != "src"]
+    if names[-1] in ("mod", "lib", "main"):
+        names.pop()
+    return ".".join(names).replace("-", "_")
+
+
+def rust_crate(path: str) -> str:
+    """Return the container of a file's crate root."""
+    head, found, _ = path.rpartition("/src/")
+    if not found:
+        return "" if path.startswith("src/") else rust_module(path)
+    return head.replace("/", ".").replace("-", "_")
+
+
+def rust_named(engine: Engine, name: str, path: str, context: str) -> Found:
+    """Look a name up: functions around it, then the module and what it uses."""
+    module = rust_module(path)
+    if name == "crate":
+        return values.module(rust_crate(path))
+    inner = _module_around(engine, context, module)
+    if name in ("self", "super"):
+        return values.module(inner if name == "self" else inner.rpartition(".")[0])
+    scope = context
+    while len(scope) > len(inner):
+        container, _, last = scope.rpartition(".")
+        if any(decl.kind in CALLABLE for decl in engine.decls(container, last)):
+            decls = engine.decls(scope, name)
+            if decls:
+                return engine.chosen(decls)
+        scope = container
+    return _of_module(engine, inner, name, path, frozenset())
+
+
+def _module_around(engine: Engine, context: str, module: str) -> str:
+    scope = context
+    while len(scope) > len(module):
+        container, _, last = scope.rpartition(".")
+        if any(decl.kind == "module" for decl in engine.decls(container, last)):
+            return scope
+        scope = container
+    return module
+
+
+def _of_module(engine: Engine, module: str, name: str, path: str, seen: frozenset[str]) -> Found:
+    decls = engine.decls(module, name)
+    if decls:
+        return engine.chosen(decls)
+    facts = [f for f in engine.imports(path, name) if _is_of(f, module, path)]
+    for fact in facts:
+        return engine.imported(fact)
+    if engine.is_package(f"{module}.{name}" if module else name):
+        return values.module(f"{module}.{name}" if module else name)
+    outer = NOTHING
+    for fact in engine.imports(path, "*"):
+        if not _is_of(fact, module, path) or fact.module in seen:
+            continue
+        source = _use(engine, fact.module, fact)
+        found = engine.member(engine.value(source), name)
+        if found.state == RESOLVED:
+            return found
+        if source.state == values.EXTERNAL:
+            outer = values.outside(source.hint)
+    if name in _PRELUDE:
+        return values.outside("std")
+    for crate in engine.decls(MODULES, f"crate:{name}"):
+        return values.module(crate.container)
+    return outer
+
+
+def _is_of(fact: ImportFact, module: str, path: str) -> bool:
+    """Does a `use` stand in this module of its file, or in a function of it?"""
+    own = rust_module(path)
+    return (not fact.scope and module == own) or bool(fact.scope and fact.scope.startswith(module))
+
+
+def _use(engine: Engine, written: str, fact: ImportFact) -> Found:
+    """Return what a path of a `use` leads to."""
+    parts = [part for part in written.split("::") if part]
+    if not parts:
+        return NOTHING
+    own = fact.scope or rust_module(fact.path)
+    first = parts[0]
+    if first == "crate":
+        found = values.module(rust_crate(fact.path))
+    elif first in ("self", "super"):
+        module = _module_around(engine, own, rust_module(fact.path))
+        found = values.module(module if first == "self" else module.rpartition(".")[0])
+    else:
+        found = _first(engine, first, own)
+    for part in parts[1:]:
+        if part == "super" and found.value is not None:
+            found = values.module(found.value.name.rpartition(".")[0])
+            continue
+        found = engine.member(engine.value(found), part)
+    return found
+
+
+def _first(engine: Engine, name: str, own: str) -> Found:
+    for crate in engine.decls(MODULES, f"crate:{name}"):
+        return values.module(crate.container)
+    full = f"{own}.{name}"
+    if engine.is_package(full):
+        return values.module(full)
+    decls = engine.decls(own, name)
+    if decls:
+        return engine.chosen(decls)
+    return values.outside(name)
+
+
+def rust_imported(engine: Engine, fact: ImportFact) -> Found:
+    if fact.kind == "mod":
+        own = fact.scope or rust_module(fact.path)
+        full = f"{own}.{fact.alias}" if own else fact.alias
+        return values.module(full) if engine.is_package(full) else Found(UNRESOLVED, hint=full)
+    written = f"{fact.module}::{fact.name}" if fact.name and fact.name != "*" else fact.module
+    return _use(engine, written, fact)
+
+
+def rust_member(engine: Engine, value: Value, name: str) -> Found:
+    question = ("p", value.name, name)
+    return engine.remembered(question, lambda: _rust_member(engine, value, name), NOTHING)  # type: ignore[no-any-return]
+
+
+def _rust_member(engine: Engine, value: Value, name: str) -> Found:
+    module = value.name
+    decls = engine.decls(module, name)
+    if decls:
+        return engine.chosen(decls)
+    full = f"{module}.{name}" if module else name
+    if engine.is_package(full):
+        return values.module(full)
+    outer = NOTHING
+    for place in engine.decls("#package", module):
+        found = _of_module(engine, module, name, place.path, frozenset({module}))
+        if found.state == RESOLVED:
+            return found
+        if found.state == values.EXTERNAL:
+            outer = found
+    return outer if outer is not NOTHING else Found(UNRESOLVED, hint=module)
+
+
+# ---- C and C++ -----------------------------------------------------------------------------------
+
+
+def c_named(engine: Engine, name: str, path: str, context: str) -> Found:
+    """Look a name up: what is around, then everything at the top, this file and its headers first."""
+    if name == "std":
+        return values.outside("std")
+    found = around(engine, name, context)
+    if found.state == RESOLVED:
+        return _nearest(engine, found.decls, path)
+    own = engine.decls(path.rpartition(".")[0].replace("/", "."), name)  # static
+    if own:
+        return engine.chosen(own)
+    decls = engine.decls("", name)
+    if decls:
+        return _nearest(engine, decls, path)
+    for fact in engine.imports(path, "*"):
+        if fact.kind == "using":
+            container = fact.module.replace("::", ".")
+            decls = engine.decls(container, name)
+            if decls:
+                return engine.chosen(decls)
+    for fact in engine.imports(path, name):
+        return engine.imported(fact)
+    if found.state == AMBIGUOUS:
+        return found
+    return values.module(name) if engine.is_package(name) else found
+
+
+def _nearest(engine: Engine, decls: tuple[Decl, ...], path: str) -> Found:
+    """Of declarations of one name prefer this file's, then what it includes; statics stay in theirs."""
+    own = tuple([d for d in decls if d.path == path])
+    if own and any(d.kind != "macro" or len(decls) == 1 for d in own):
+        return engine.chosen(own)
+    seen = tuple([d for d in decls if "static" not in d.modifiers or _is_header(d.path)])
+    if not seen:
+        return NOTHING
+    ids = {d.id for d in seen}
+    if len(ids) == 1:
+        return engine.chosen(seen)
+    included = _included(engine, path)
+    near = tuple([d for d in seen if d.path in included])
+    return engine.chosen(near or seen)
+
+
+def _is_header(path: str) -> bool:
+    return path.endswith((".h", ".hpp", ".hh", ".hxx", ".H", ".inl"))
+
+
+def _included(engine: Engine, path: str) -> frozenset[str]:
+    """Return the files of the repository that a file includes, two levels deep."""
+    question = ("h", path)
+    return engine.remembered(question, lambda: _includes(engine, path, 2), frozenset())  # type: ignore[no-any-return]
+
+
+def _includes(engine: Engine, path: str, depth: int) -> frozenset[str]:
+    found = set()
+    folder = path.rpartition("/")[0]
+    for fact in engine.imports(path, ""):
+        if fact.kind != "include":
+            continue
+        near = normpath(f"{folder}/{fact.module}") if folder else normpath(fact.module)
+        files = [d.path for d in engine.decls(MODULES, normpath(fact.module).lstrip("./"))]
+        chosen = [near] if near in files else files
+        found.update(chosen)
+        if depth > 1:
+            for one in chosen:
+                found |= _includes(engine, one, depth - 1)
+    return frozenset(found)
+
+
+def c_imported(engine: Engine, fact: ImportFact) -> Found:
+    if fact.kind == "include":
+        found = engine.decls(MODULES, normpath(fact.module).lstrip("./"))
+        return values.module(found[0].path) if found else values.outside(fact.module)
+    container = fact.module.replace("::", ".")
+    if fact.name and fact.name != "*":
+        decls = engine.decls(container, fact.name)
+        return engine.chosen(decls) if decls else values.outside(container)
+    return values.module(container) if engine.is_package(container) else values.outside(container)
+
+
+# ---- Swift, scripts ------------------------------------------------------------------------------
+
+
+def global_named(engine: Engine, name: str, _path: str, context: str) -> Found:
+    """Look a name up in what is around and at the top of any file."""
+    found = around(engine, name, context)
+    if found.state == RESOLVED:
+        return found
+    decls = engine.decls("", name)
+    return engine.chosen(decls) if decls else found
+
+
+def script_named(engine: Engine, name: str, path: str, context: str) -> Found:
+    """Look a name up in its own file only."""
+    scope = context
+    while True:
+        decls = engine.decls_in(path, scope, name)
+        if decls:
+            return engine.chosen(decls)
+        if not scope:
+            return NOTHING
+        scope = scope.rpartition(".")[0]
+
+
+def outside_import(engine: Engine, fact: ImportFact) -> Found:  # noqa: ARG001 - one signature
+    return values.outside(fact.module)
+
+
+_ = TYPE_LIKE

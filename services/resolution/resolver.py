@@ -1,0 +1,147 @@
+"""What does every name in a repository mean? One manifest's files, resolved and kept resolved.
+
+    resolver = Resolver(read)                     # read(path) -> Body of an untouched file
+    resolver.load({path: summary, ...})           # what an earlier process yielded; no bodies
+    for path, edges, summary in resolver.apply([(path, language, body), (gone, "", None)]):
+        ...                                       # store both; `edges` replaces the file's edges
+
+`apply` yields the changed files and those whose edges may have changed with them; everything else
+keeps its edges. A removed file is not yielded. Whatever the order and history of changes, the
+edges are those of a fresh resolver over the same files.
+
+For a cold build over several processes: `declare` all files in one, fork the process, and let every
+child `resolve` its share of the paths; what it yields the parent takes over with `settle`.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import msgspec
+
+from contracts.extract import Body
+from services.resolution import lookups
+from services.resolution.edges import FileEdges
+from services.resolution.engine import Engine
+from services.resolution.families import family_of
+from services.resolution.file_edges import FileResolver
+from services.resolution.index import Index, packed
+from services.resolution.summary import Summary, decode, encode, summarise
+
+Change = tuple[str, str, Body | None]  # path, language ("" when removed), None when removed
+Resolved = tuple[str, FileEdges, bytes]  # path, edges, summary
+
+NO_EDGES = FileEdges((), b"", b"", b"", b"", b"", b"", b"", b"", b"")
+_RECURSION = 8_000  # Python frames: a long chain of types that each need the next
+
+
+class Resolver:
+    """The names of one manifest; `fork` puts a workspace's files over it."""
+
+    def __init__(self, read: Callable[[str], Body]) -> None:
+        """`read` is asked for the body of an untouched file that has to be resolved anew."""
+        self._read = read
+        self._index = Index()
+        self._engines: dict[str, Engine] = {}
+        self._fresh: dict[str, Body] = {}  # bodies of changed files not resolved yet
+
+    @property
+    def paths(self) -> list[str]:
+        """Every file known, in order."""
+        return sorted(self._index.summaries)
+
+    def load(self, summaries: Mapping[str, bytes]) -> list[str]:
+        """Take over summaries of an earlier process.
+
+        Returns the paths whose summary is of another version: `apply` them anew.
+        """
+        outdated = []
+        for path in sorted(summaries):
+            summary = decode(summaries[path])
+            if summary is None:
+                outdated.append(path)
+            else:
+                self._index.replace(path, summary)
+        self._forget()
+        return outdated
+
+    def apply(self, changes: Iterable[Change]) -> Iterator[Resolved]:
+        """Replace, add and remove files, and yield every file whose edges are new."""
+        yield from self.resolve(self.declare(changes))
+
+    def declare(self, changes: Iterable[Change]) -> list[str]:
+        """Replace, add and remove files; return the paths `apply` would yield, unresolved."""
+        touched: set[str] = set()
+        changed: set[int] = set()
+        for path, language, body in changes:
+            if body is None:
+                changed |= self._index.replace(path, None)
+                touched.discard(path)
+                self._fresh.pop(path, None)
+                continue
+            summary = summarise(path, language, body)
+            changed |= self._index.replace(path, summary)
+            touched.add(path)
+            self._fresh[path] = body
+        self._forget()
+        return sorted(touched | set(self._index.dependents(changed)))
+
+    def resolve(self, paths: Iterable[str]) -> Iterator[Resolved]:
+        """Resolve declared files as they stand; changes nothing that another process must know."""
+        if sys.getrecursionlimit() < _RECURSION:
+            sys.setrecursionlimit(_RECURSION)
+        for path in paths:
+            yield self._resolved(path)
+
+    def settle(self, path: str, summary: bytes) -> None:
+        """Take over from another process's `resolve` what a file's edges depend on."""
+        found = decode(summary)
+        if found is not None and path in self._index.summaries:
+            mine = self._index.summaries[path]
+            self._index.summaries[path] = msgspec.structs.replace(mine, needs=found.needs)
+            self._fresh.pop(path, None)
+
+    def fork(self, read: Callable[[str], Body]) -> Resolver:
+        """Return a resolver over the same files whose changes leave this one as it is."""
+        found = Resolver(read)
+        found._index = self._index.copy()
+        found._fresh = dict(self._fresh)
+        return found
+
+    def _resolved(self, path: str) -> Resolved:
+        # Answers by the ten thousand, and no circles: the collector would only walk them in vain.
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            body = self._fresh.pop(path, None) or self._read(path)
+            edges = self._edges(path, self._index.summaries[path], body)
+            return path, edges, encode(self._index.summaries[path])
+        finally:
+            if collecting:
+                gc.enable()
+
+    def _edges(self, path: str, summary: Summary, body: Body) -> FileEdges:
+        family = family_of(summary.language)
+        if family is None:
+            return NO_EDGES
+        engine = self._engine(family.name, summary.language)
+        asked = engine.begin()
+        edges = FileResolver(engine, path, summary, body).edges()
+        needs = packed(family.name, asked.all_keys())
+        if needs != summary.needs:  # a copy: another resolver may share the summary
+            self._index.summaries[path] = msgspec.structs.replace(summary, needs=needs)
+        return edges
+
+    def _engine(self, name: str, language: str) -> Engine:
+        engine = self._engines.get(name)
+        if engine is None:
+            family = family_of(language)
+            assert family is not None
+            engine = self._engines[name] = Engine(self._index, family, *lookups.of(name))
+        return engine
+
+    def _forget(self) -> None:
+        for engine in self._engines.values():
+            engine.forget()

@@ -1,0 +1,136 @@
+"""Which names of a file are locals, and what does the file tell of their types?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from contracts.extract import REFERENCE_KINDS, Binding, Body, References
+from services.resolution.expressions import CALL, EACH, annotated, chain_of
+
+CALLABLE = frozenset({"function", "method", "constructor", "macro"})
+RETURNED = "return"  # the name under which what a function returns is bound
+_SELVES = frozenset({"self", "cls", "this", "super", "Self", "static", "parent", "base", "crate"})
+_MAX_DEPTH = 4
+_NO_NAMES: frozenset[str] = frozenset()
+
+NARROW, WIDEN = "\x03", "\x04"  # a checked type in front of its root, and where the check ends
+Told = tuple[int, str]  # line, expression
+
+
+def columns(references: References | None) -> list[list[int]]:
+    """Return kind, name, receiver, line, column, scope and argc of every use."""
+    if references is None:
+        return [[] for _ in range(7)]
+    wanted = (
+        ("kind", "u1"), ("name", "<u4"), ("receiver", "<i4"), ("line", "<u4"), ("column", "<u4"),
+        ("scope", "<i4"), ("argc", "<i2"),
+    )  # fmt: skip
+    return [np.frombuffer(getattr(references, name), dtype).tolist() for name, dtype in wanted]
+
+
+class Scopes:
+    """Locals, parameters and fields of one file, by the symbol in whose body they are bound."""
+
+    def __init__(self, body: Body, table: list[list[int]]) -> None:
+        self.symbols = body.symbols
+        self.told: dict[tuple[int, str], list[Told]] = defaultdict(list)  # in source order
+        self._loose: set[str] = set()  # locals of code outside any function
+        self._names: dict[int, tuple[set[str], int]] = {}
+        self._told_in: dict[int, set[str]] = defaultdict(set)
+        self.bare: dict[int, set[str]] = defaultdict(set)  # names used without a receiver
+        for binding in body.bindings:
+            self.told[binding.scope, binding.name].append((binding.line, expression(binding)))
+            self._told_in[binding.scope].add(binding.name)
+        declared = {symbol.name for symbol in body.symbols if symbol.parent < 0}
+        self._loose = {
+            binding.name
+            for binding in body.bindings
+            if binding.scope < 0 and binding.origin in ("callback", "element")
+            if binding.name not in declared
+        }
+        if body.references is not None:
+            self._read_bare(body.references.strings, table)
+
+    def _read_bare(self, strings: tuple[str, ...], table: list[list[int]]) -> None:
+        kinds, names, receivers, _, _, scopes, _ = table
+        pairs = {
+            (scope, name)
+            for kind, name, receiver, scope in zip(kinds, names, receivers, scopes, strict=True)
+            if receiver < 0 and kind != _IMPORT
+        }
+        for scope, name in pairs:
+            self.bare[scope].add(strings[name])
+
+    def local_at(self, scope: int, name: str) -> int | None:
+        """Return the innermost scope around `scope` that binds a name as a local, None for none.
+
+        A parameter without a type is a local too. Types are passed over: fields are no locals.
+        """
+        while scope >= 0:
+            names = self._names.get(scope)
+            if names is None:
+                names = self._names[scope] = self._bound(scope)
+            if name in names[0]:
+                return scope
+            scope = names[1]
+        return -1 if name in self._loose else None
+
+    def _bound(self, scope: int) -> tuple[set[str], int]:
+        """Return the names a symbol binds for its body, and the next callable around it."""
+        symbol = self.symbols[scope]
+        names: set[str] = set()
+        if symbol.kind in CALLABLE or symbol.kind == "property":
+            names = {found[0].lstrip("*&.$") for found in symbol.params}
+            names |= self._told_in.get(scope, _NO_NAMES)
+        return names, symbol.parent
+
+    def declared_in(self, scope: int, name: str) -> bool:
+        """Is the name used as one that is no local of this scope?"""
+        if name in _SELVES or scope < 0:
+            return True
+        kind = self.symbols[scope].kind
+        return not (kind in CALLABLE or kind == "property") or name in self.bare.get(scope, ())
+
+    def expanded(self, scope: int, text: str, depth: int = 0) -> list[str]:
+        """Return an expression without the locals it starts from, as others may read it.
+
+        Nothing when it starts from a local of unknown type.
+        """
+        chain = chain_of(text)
+        if chain is None:
+            return []
+        root = chain[0]
+        if root in _SELVES or root[0] in '\x01\\"':
+            return [text]
+        around = self.local_at(scope, root)
+        if around is None:
+            return [text] if self.declared_in(scope, root) or len(chain) == 1 else []
+        if depth >= _MAX_DEPTH:
+            return []
+        rest = "".join(step if step[0] in "([" else f".{step}" for step in chain[1:])
+        found = [
+            expanded + rest
+            for _, told in self.told.get((around, root), ())
+            if told and told[0] not in (NARROW, WIDEN)
+            for expanded in self.expanded(around, told, depth + 1)
+        ]
+        return list(dict.fromkeys(found))[:_MAX_DEPTH]
+
+
+def expression(binding: Binding) -> str:
+    """Return what a binding tells as an expression; "" when it tells nothing."""
+    text, origin = binding.type_name, binding.origin
+    if origin in ("narrow", "widen"):
+        return NARROW + annotated(text) if text else WIDEN
+    if not text:
+        return ""
+    if origin in ("annotation", "parameter"):
+        return annotated(text)
+    if origin == "call":
+        return text + CALL
+    return text + EACH if origin == "element" else text
+
+
+_IMPORT = REFERENCE_KINDS.index("import")

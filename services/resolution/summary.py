@@ -1,0 +1,414 @@
+"""What do other files need to know of a file to tell what their names mean?
+
+Everything in a summary is a fact: an entry under a key of two names, a container and a name in it.
+Whatever is asked about other files is asked by such a key, so that the keys a file asked for are all
+that its edges depend on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import Struct
+
+from contracts.extract import Body, Symbol
+from services.resolution.expressions import annotated
+from services.resolution.families import Family, family_of
+from services.resolution.ids import kind_letter, symbol_id
+from services.resolution.scopes import CALLABLE, RETURNED, Scopes, columns
+
+SUMMARY_VERSION = 1
+TYPES = frozenset({"class", "interface", "struct", "enum", "trait", "record", "union", "component"})
+TYPE_LIKE = TYPES | {"type"}
+VALUES = frozenset({"field", "property", "constant", "variable", "event"})
+SPACES = frozenset({"module", "namespace"})
+FILE = "file"  # kind of the fact that a module is there
+
+INTERFACES = "#interfaces"  # by a method they ask for, where types implement without saying so
+MODULES, BY_NAME, METHODS, IMPLS, PACKAGES = "#module", "#name", "#methods", "#impls", "#package"
+
+SETTINGS, PACKAGE_NAMES, GO_MODULES = "#project", "#packages", "#gomodules"
+PROJECT_CONTAINERS = frozenset({SETTINGS, PACKAGE_NAMES, GO_MODULES})
+_GENERIC = re.compile(r"\b(?:Generic|Protocol)\[([\w, ]+)\]")
+_PARAMETER = re.compile(
+    r"(?:^|,)\s*(?:in |out |const |typename |class |\*+|'\w+,?\s*)*([A-Za-z_]\w*)"
+)
+_ATTRIBUTE = re.compile(r"(?:self|this|cls)\.(#?\w+)\Z")
+
+
+class Decl(Struct, array_like=True, gc=False):
+    """A declaration as others see it. It holds no position, so that moving it changes nothing."""
+
+    kind: str  # as of contracts.extract.Symbol, and "file"
+    name: str
+    container: str  # full name of what it is declared in
+    suffix: str = ""  # parameter list of the symbol id
+    context: str = ""  # full name in whose scope its types are read, when not its container
+    arity: int = -1
+    modifiers: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()  # expressions of its value, or of what calling it gives
+    bases: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()  # generic type parameters
+    takes: tuple[str, ...] = ()  # declared types of parameters, where one is a function
+    path: str = ""  # where it is; set when it enters an index
+
+    @property
+    def shared(self) -> bool:
+        """Does it stand for a package, which several files make up?"""
+        return self.kind == FILE and "package" in self.modifiers
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.container}.{self.name}" if self.container else self.name
+
+    @property
+    def id(self) -> str:
+        return f"{kind_letter(self.kind)}:{self.full_name}{self.suffix}"
+
+
+class ImportFact(Struct, array_like=True, gc=False):
+    """An imported or exported binding; see contracts.extract.Import."""
+
+    module: str
+    name: str
+    alias: str
+    kind: str = "import"
+    level: int = 0
+    scope: str = ""  # full name of the symbol whose body holds it; "" at module level
+    path: str = ""
+
+
+Fact = Decl | ImportFact
+Facts = dict[tuple[str, str], tuple[Fact, ...]]
+
+
+class Summary(Struct, array_like=True):
+    """One file's facts, and hashes of the keys its edges depend on."""
+
+    version: int
+    language: str
+    module: str  # container of what is declared at the file's outermost level
+    decls: tuple[Decl, ...]
+    imports: tuple[ImportFact, ...]
+    needs: bytes = b""  # u4, ascending
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Summary)
+
+
+def encode(summary: Summary) -> bytes:
+    return _encoder.encode(summary)
+
+
+def decode(data: bytes) -> Summary | None:
+    """Return a summary, None when it is of another version."""
+    try:
+        found = _decoder.decode(data)
+    except msgspec.DecodeError:
+        return None
+    return found if found.version == SUMMARY_VERSION else None
+
+
+def summarise(path: str, language: str, body: Body) -> Summary:
+    """Read the summary out of a file's extract."""
+    family = family_of(language)
+    if family is None:
+        keys = tuple(
+            Decl("key", symbol.name, "#project", told=(symbol.signature,), context=symbol.fq_name)
+            for symbol in body.symbols
+            if symbol.kind == "key" and _is_project_file(path)
+        )
+        return Summary(SUMMARY_VERSION, language, "", keys, ())
+    table = columns(body.references)
+    scopes = Scopes(body, table)
+    module = module_of(path, family, body)
+    decls = [
+        _declared(symbol, index, language, scopes) for index, symbol in enumerate(body.symbols)
+    ]
+    decls += _attributes(body, scopes, decls)
+    imports = tuple(
+        ImportFact(
+            i.module, i.name, i.alias, i.kind, i.level,
+            body.symbols[i.scope].fq_name if i.scope >= 0 else "",
+        )
+        for i in body.imports
+    )  # fmt: skip
+    return Summary(SUMMARY_VERSION, language, module, tuple(decls), imports)
+
+
+def _is_project_file(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name in ("package.json", "go.mod") or (
+        name.startswith(("tsconfig", "jsconfig")) and name.endswith(".json")
+    )
+
+
+def _declared(symbol: Symbol, index: int, language: str, scopes: Scopes) -> Decl:
+    full_name = symbol.fq_name
+    container = full_name[: -len(symbol.name) - 1] if len(full_name) > len(symbol.name) else ""
+    suffix = ""
+    if symbol.kind in CALLABLE:
+        identity = symbol_id(language, symbol)
+        suffix = identity[len(full_name) + 2 :]
+    variadic = any(
+        name.startswith(("*", "...")) or declared.endswith("...") or declared.startswith("params ")
+        for name, declared in symbol.params
+    )
+    modifiers = tuple(m for m in symbol.modifiers if m in _KEPT)
+    if variadic:
+        modifiers += ("variadic",)
+    return Decl(
+        symbol.kind, symbol.name, container, suffix,
+        full_name if symbol.kind in CALLABLE else "",
+        symbol.arity, modifiers, _told(symbol, index, scopes), symbol.bases,
+        _type_parameters(symbol) if symbol.kind in TYPE_LIKE or symbol.kind in CALLABLE else (),
+        _takes(symbol),
+    )  # fmt: skip
+
+
+def _takes(symbol: Symbol) -> tuple[str, ...]:
+    if not any("=>" in declared for _, declared in symbol.params):
+        return ()
+    return tuple(declared if "=>" in declared else "" for _, declared in symbol.params)
+
+
+_KEPT = frozenset(
+    {"static", "abstract", "async", "staticmethod", "classmethod", "abstractmethod", "override"}
+    | {"export", "default", "extension", "partial", "virtual", "get", "set", "overload"}
+)
+
+
+def _told(symbol: Symbol, index: int, scopes: Scopes) -> tuple[str, ...]:
+    """Return what is known of a symbol's value, or of what calling it gives."""
+    if symbol.returns:
+        return (annotated(symbol.returns),)
+    if symbol.kind in CALLABLE or symbol.kind == "property":
+        told = scopes.told.get((index, RETURNED), ())
+        scope = index
+    elif symbol.kind in VALUES:
+        told = scopes.told.get((symbol.parent, symbol.name), ())
+        scope = symbol.parent
+    else:
+        return ()
+    found = [text for _, one in told if one for text in scopes.expanded(scope, one)]
+    return tuple(dict.fromkeys(found))[:4]
+
+
+def _attributes(body: Body, scopes: Scopes, decls: list[Decl]) -> list[Decl]:
+    """Declare the fields that only assignments to `self.x` tell of, and type those declared."""
+    symbols = body.symbols
+    known: dict[tuple[str, str], Decl] = {}
+    for decl in decls:
+        known.setdefault((decl.container, decl.name), decl)
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for binding in body.bindings:
+        named = _ATTRIBUTE.match(binding.name)
+        if named is None or binding.scope < 0:
+            continue
+        owner = binding.scope
+        while owner >= 0 and symbols[owner].kind not in TYPES:
+            owner = symbols[owner].parent
+        if owner >= 0:
+            told = found[symbols[owner].fq_name, named[1]]
+            for _, text in scopes.told.get((binding.scope, binding.name), ()):
+                told += scopes.expanded(binding.scope, text) if text else []
+    added = []
+    for (container, name), told in found.items():
+        texts = tuple(dict.fromkeys(told))[:4]
+        declared = known.get((container, name))
+        if declared is None:
+            added.append(Decl("field", name, container, modifiers=("assigned",), told=texts))
+        elif not declared.told and declared.kind in VALUES:
+            declared.told = texts
+    return added
+
+
+def _type_parameters(symbol: Symbol) -> tuple[str, ...]:
+    head = symbol.signature
+    generic = _GENERIC.search(head) if symbol.kind in TYPES and symbol.bases else None
+    if generic is not None:  # Python's class Box(Generic[T])
+        return tuple(name.strip() for name in generic[1].split(","))
+    at = head.find(symbol.name)
+    if at < 0 or head[at + len(symbol.name) : at + len(symbol.name) + 1] not in ("<", "["):
+        return ()
+    text = head[at + len(symbol.name) + 1 :]
+    depth, cut = 1, len(text)
+    for place, char in enumerate(text):
+        depth += (char in "<[") - (char in ">]" and text[place - 1 : place] not in "=-")
+        if depth == 0:
+            cut = place
+            break
+    return tuple(_PARAMETER.findall(_flat(text[:cut])))
+
+
+def _flat(text: str) -> str:
+    """Drop what stands in inner brackets."""
+    depth, found = 0, []
+    for char in text:
+        depth -= char in ">])}"
+        if depth <= 0:
+            found.append(char)
+        depth += char in "<[({"
+    return "".join(found)
+
+
+def module_of(path: str, family: Family, body: Body) -> str:
+    """Return the container of a file's outermost declarations."""
+    derive = _MODULES.get(family.name)
+    if derive is not None:
+        return derive(path, body)
+    for symbol in body.symbols:
+        outermost = symbol.parent < 0 and len(symbol.fq_name) > len(symbol.name)
+        telling = symbol.kind in SPACES or symbol.kind in TYPES or family.name in ("jvm", "php")
+        if outermost and telling:
+            return symbol.fq_name[: -len(symbol.name) - 1]
+    return ""
+
+
+def _python(path: str, _: Body) -> str:
+    parts = path.rpartition(".")[0].split("/")
+    if len(parts) > 1 and parts[0] in ("src", "lib", "python"):
+        parts = parts[1:]
+    if parts[-1] == "__init__":
+        parts = parts[:-1]
+    return ".".join(parts)
+
+
+def _ecma(path: str, _: Body) -> str:
+    parts = stem_of(path).split("/")
+    if len(parts) > 1 and parts[0] in ("src", "lib"):
+        parts = parts[1:]
+    if len(parts) > 1 and parts[-1] == "index":
+        parts = parts[:-1]
+    return ".".join(parts)
+
+
+def stem_of(path: str) -> str:
+    """Return a module's path without its extension, as an import may write it."""
+    for extension in (".d.ts", ".d.mts", ".d.cts"):
+        if path.endswith(extension):
+            return path.removesuffix(extension)
+    return path.rpartition(".")[0]
+
+
+def _go(path: str, body: Body) -> str:
+    folder = path.rpartition("/")[0].replace("/", ".")
+    if not folder:
+        for symbol in body.symbols:
+            if symbol.parent < 0 and len(symbol.fq_name) > len(symbol.name):
+                return symbol.fq_name.partition(".")[0]
+    return folder
+
+
+def _rust(path: str, _: Body) -> str:
+    names = [name for name in path.removesuffix(".rs").split("/") if name != "src"]
+    if names[-1] in ("mod", "lib", "main"):
+        names.pop()
+    return ".".join(names).replace("-", "_")
+
+
+def _script(path: str, body: Body) -> str:
+    for symbol in body.symbols:
+        if symbol.parent < 0 and symbol.fq_name.endswith("." + symbol.name):
+            return symbol.fq_name[: -len(symbol.name) - 1]
+    return path.rpartition(".")[0].replace("/", ".")
+
+
+_MODULES = {"python": _python, "ecma": _ecma, "go": _go, "rust": _rust, "script": _script}
+
+
+def facts_of(path: str, summary: Summary) -> Facts:
+    """Return a file's facts by key, and let each know its path."""
+    found: dict[tuple[str, str], list[Fact]] = defaultdict(list)
+    for decl in summary.decls:
+        decl.path = path
+        found[decl.container, decl.name].append(decl)
+    family = family_of(summary.language)
+    if family is None:
+        return _project_facts(path, summary) if summary.decls else {}
+    interfaces = {d.full_name for d in summary.decls if d.kind == "interface"}
+    for decl in summary.decls:
+        for key in _further_keys(decl, family):
+            found[key].append(decl)
+        if family.name == "go" and decl.container in interfaces and decl.kind == "method":
+            found[INTERFACES, decl.name].append(decl)
+        if "default" in decl.modifiers and family.name == "ecma":
+            found["#default", path].append(decl)
+    for folder in _folders(path) if family.name == "python" else ():
+        found["#folder", folder].append(Decl(FILE, folder, "", modifiers=("package",), path=path))
+    for imported in summary.imports:
+        imported.path = path
+        found[f"@{path}", "*" if _is_wild(imported) else imported.alias].append(imported)
+    for name in _module_names(path, family):
+        marks = ("package",) if family.name == "go" else ()
+        found[MODULES, name].append(Decl(FILE, name, summary.module, modifiers=marks, path=path))
+    for package in {summary.module, *(d.full_name for d in summary.decls if d.kind in SPACES)}:
+        fact = Decl(FILE, package, package, modifiers=("package",), path=path)
+        found[PACKAGES, package].append(fact)
+    return {key: tuple(value) for key, value in found.items()}
+
+
+def _project_facts(path: str, summary: Summary) -> Facts:
+    found: dict[tuple[str, str], tuple[Fact, ...]] = {(SETTINGS, path): summary.decls}
+    stem = path.rpartition(".")[0].replace("/", ".")
+    for decl in summary.decls:
+        if decl.context == f"{stem}.name" and path.endswith("package.json"):
+            named = decl.told[0].partition(":")[2].strip(' ,"')
+            found[PACKAGE_NAMES, named] = (Decl("key", named, PACKAGE_NAMES, path=path),)
+        elif decl.name == "module" and path.endswith("go.mod"):
+            named = decl.told[0].removeprefix("module").strip(' "')
+            found[GO_MODULES, named] = (Decl("key", named, GO_MODULES, path=path),)
+    return found
+
+
+def _folders(path: str) -> Iterator[str]:
+    folder = path.rpartition("/")[0]
+    while folder:
+        yield folder
+        folder = folder.rpartition("/")[0]
+
+
+def _is_wild(imported: ImportFact) -> bool:
+    return imported.name == "*" and (not imported.alias or imported.kind != "export")
+
+
+def _further_keys(decl: Decl, family: Family) -> Iterator[tuple[str, str]]:
+    if decl.kind in CALLABLE and decl.kind != "macro":
+        yield BY_NAME, decl.name
+        if family.name == "go":
+            yield METHODS, decl.container
+        elif family.name in ("rust", "c"):
+            yield IMPLS, f"{decl.container.rpartition('.')[2]}.{decl.name}"
+    elif decl.kind in TYPE_LIKE:
+        yield BY_NAME, decl.name
+
+
+def _module_names(path: str, family: Family) -> list[str]:
+    """Return the names by which others may ask for a file."""
+    if family.name == "python":
+        stem = path.rpartition(".")[0].removesuffix("/__init__")
+        parts = stem.split("/")
+        return [".".join(parts[at:]) for at in range(len(parts))]
+    if family.name == "ecma":
+        stem = stem_of(path)
+        names = [path, stem]
+        if stem.endswith("/index") or stem == "index":
+            names.append(stem.removesuffix("index").rstrip("/"))
+        return list(dict.fromkeys(names))
+    if family.name == "go":
+        folder = path.rpartition("/")[0]
+        parts = folder.split("/") if folder else []
+        return ["/".join(parts[at:]) for at in range(len(parts))] or [""]
+    if family.name == "rust":
+        if path.endswith(("src/lib.rs", "src/main.rs")):
+            crate = path.rsplit("/src/", 1)[0].rpartition("/")[2] if "/src/" in path else ""
+            return [f"crate:{crate.replace('-', '_')}"]
+        return []
+    if family.name in ("c", "ruby"):
+        parts = path.split("/")
+        return ["/".join(parts[at:]) for at in range(len(parts))]
+    return []
