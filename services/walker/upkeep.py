@@ -59,7 +59,8 @@ def cadence_of(intervals: Intervals) -> Cadence:
 
 
 def _cycles(interval_s: float, cycle_s: float) -> int:
-    return max(1, math.ceil(interval_s / cycle_s)) if cycle_s > 0 else 1
+    # A cycle shorter than the clock's tick is none.
+    return max(1, math.ceil(interval_s / cycle_s)) if cycle_s > 0.001 else 1
 
 
 class Look(Struct, frozen=True, kw_only=True):
