@@ -64,7 +64,7 @@ def test_there_is_always_at_least_one_cycle_between(
 
     cycles = (cadence.walk_cycles, cadence.scan_cycles, cadence.audit_cycles)
     assert min(cycles) >= 1
-    if reconcile + jitter > 0:
+    if reconcile + jitter > 0.001:
         assert cadence.walk_cycles * (reconcile + jitter) >= walk * (1 - 1e-9)
 
 
