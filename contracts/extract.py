@@ -74,6 +74,9 @@ class References(Struct, frozen=True, array_like=True):
     scope: bytes  # i4, index of the enclosing symbol; -1 at module level
     argc: bytes  # i2, arguments of a call; -1 otherwise
     literal: bytes  # i4, first string-literal argument of a call; -1 for none
+    arguments: bytes = b""  # i4, what is written as arguments of a call, a line each: ":T" when its
+    #                         text tells its type, else an expression, or ""; -1 for none. Only where
+    #                         a language tells callables of one name apart by it
 
 
 REFERENCE_KINDS = (
@@ -89,7 +92,9 @@ class Binding(Struct, frozen=True, array_like=True):
     type_name: str  # declared type, or the callee of `x = Callee(...)`
     origin: str  # annotation, call, alias, parameter, local; element: what iterating it gives;
     #              callback: "callee@2.0", parameter 0 of a function that is argument 2 of callee;
-    #              narrow: a checked type, up to the next widen of the name
+    #              narrow: a checked type, up to the next widen of the name, or with a leading "?"
+    #              a check of a member, "?kind=expression"; context: "T@0", parameter 0 of what is
+    #              expected to be a T
     line: int
 
 

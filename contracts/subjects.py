@@ -278,7 +278,7 @@ DURABLES = (
         worker="memory",
         stream=CMD,
         subject="cmd.mem.>",
-        ack_wait_s=10.0,
+        ack_wait_s=4.0,  # so long a caller waits for a command whose worker died
         max_ack_pending=50_000,
     ),
     DurableSpec(name="resolver", worker="resolver", stream=CMD, subject="cmd.map.>", max_ack_pending=64),

@@ -19,9 +19,9 @@ SymbolKind = Literal[
     "event", "constant", "constructor", "indexer", "operator",
 ]  # fmt: skip
 
-RepoPath = Annotated[str, Meta(description="absolute path of the repository root")]
+RepoPath = Annotated[str, Meta(description="absolute path, or repoId")]
 WorkspaceId = Annotated[
-    str, Meta(description='"live" = the working tree as watched; absent = HEAD\'s baseline')
+    str, Meta(description="live: the files as they are; absent: HEAD's baseline")
 ]
 SymbolRef = Annotated[str, Meta(description="symbol_id, sym_… or a name")]
 

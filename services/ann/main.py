@@ -28,21 +28,29 @@ from contracts.errors import Fault, NotFound, Superseded
 from contracts.events.index import SpaceAgreed
 from contracts.events.progress import FoldedNotice, WorkerState
 from contracts.subjects import INDEX
-from services.ann.corpus import corpus_of, newest_generation, standing_of
-from services.ann.plan import is_due, is_filled, is_large, is_running
+from services.ann.corpus import Corpus, corpus_of, newest_generation, standing_of
+from services.ann.plan import Unreadable, is_due, is_filled, is_large, is_running
 from services.ann.publish import Edition, claimed, publish
+from services.ann.watch import BuildWatch, cause_of_sweep
 from services.kernel import logs
 from services.kernel.bus import Bus
+from services.kernel.instruments import counted
 from services.kernel.settings import Settings
 from services.kernel.shell import Parts
 from store.ann import Built, build
 from store.env import CorruptEnvironment
-from store.read.live import Projections
+from store.read.live import Projections, Snapshot
+from store.rows import RepoRow
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
 
 log = logs.get(__name__)
+_SWEEP = "repocontext.ann.sweep"
+_CORPUS = "repocontext.ann.build.corpus"
+_STAGE = "repocontext.ann.build.stage.duration"
+_TRAINING = "repocontext.ann.repartition"
+_PARTITIONING = "repocontext.ann.partitioning"
 _SETTLE_S = 3.0  # notices of one burst are answered together
 _SHORTEST_SWEEP_S = 60
 _decode_notice = msgspec.msgpack.Decoder(FoldedNotice).decode
@@ -66,6 +74,8 @@ class AnnBuilder(Service):
         self._threshold = settings.ann_threshold_vectors
         self._sweep_s = max(settings.ann_sweep_seconds, _SHORTEST_SWEEP_S)
         self._projections = Projections(settings.projections)
+        self._unreadable = Unreadable()
+        self._is_put_off = False  # what was considered last: because a pass runs
         self._moved: set[str] = set()
         self._notice = asyncio.Event()
         self._cancelled = threading.Event()
@@ -104,18 +114,38 @@ class AnnBuilder(Service):
         try:
             with self._projections.read() as snapshot:
                 repos = [row.repo_id for row in snapshot.repos()]
-        except (NotFound, CorruptEnvironment):
+        except NotFound:  # nothing is registered yet
+            counted.add(_SWEEP, "empty", "")
             return
-        await self._consider_all(repos, patient=False)
+        except (Fault, CorruptEnvironment):
+            counted.add(_SWEEP, "faulted", "listing-unavailable")
+            return
+        results = await self._consider_all(repos, patient=False)
+        for result, _ in results:
+            counted.add("repocontext.ann.sweep.arming", result)
+        outcomes = dict(results)
+        if "armed" in outcomes:
+            counted.add(_SWEEP, "armed", "")
+        elif "faulted" in outcomes:
+            counted.add(_SWEEP, "faulted", outcomes["faulted"])
+        else:
+            counted.add(_SWEEP, "empty", "")
 
-    async def _consider_all(self, repos: Sequence[str], *, patient: bool) -> None:
+    async def _consider_all(self, repos: Sequence[str], *, patient: bool) -> list[tuple[str, str]]:
+        """What became of those for which something was due: armed, deferred or faulted, and why."""
+        results: list[tuple[str, str]] = []
         for repo_id in repos:
             if self.should_stop:
-                return
+                break
             try:
-                await self.consider(repo_id, patient=patient)
+                if await self.consider(repo_id, patient=patient):
+                    results.append(("armed", ""))
+                elif self._is_put_off:
+                    results.append(("deferred", ""))
             except (Fault, CorruptEnvironment) as error:
+                results.append(("faulted", cause_of_sweep(error)))
                 log.info("generation_put_off", repo_id=repo_id, error=repr(error)[:300])
+        return results
 
     async def consider(self, repo_id: str, *, patient: bool) -> bool:
         """Build and publish a generation if one is due; True when it was published.
@@ -128,18 +158,26 @@ class AnnBuilder(Service):
         space = await self._space()
         if not space:
             return False
+        with BuildWatch(repo_id, space) as watch:
+            return await self._build(repo_id, space, watch)
+
+    async def _build(self, repo_id: str, space: str, watch: BuildWatch) -> bool:
         over = await claimed(self._bus, repo_id)
-        made = await asyncio.to_thread(self._make, repo_id, space, over)
+        made = await asyncio.to_thread(self._make, repo_id, space, over, watch)
         if made is None:
             return False
+        watch.enter("persisting")
         await self._say("building", f"{repo_id}: {made.built.vectors:,} vectors")
         try:
-            await publish(self._bus, made.edition, made.built)
+            with counted.timed(_STAGE, "key_flush"):
+                await publish(self._bus, made.edition, made.built)
         except Superseded as fault:
+            watch.end("churned")
             log.info("generation_superseded", repo_id=repo_id, reason=fault.message)
             return False
         finally:
             await self._say("idle")
+        watch.enter("reconciling")
         log.info(
             "generation_published",
             repo_id=repo_id,
@@ -150,11 +188,17 @@ class AnnBuilder(Service):
         return True
 
     def _is_candidate(self, repo_id: str, *, patient: bool) -> bool:
+        self._is_put_off = False
         with self._projections.read() as snapshot:
             row = snapshot.repo(repo_id)
-            if row is None or not is_large(row, self._threshold):
+            if row is None or row.state != "registered":
+                return False
+            large = is_large(row, self._threshold)
+            counted.add(_PARTITIONING, f"unpartitioned-{'large' if large else 'small'}")
+            if not large or self._unreadable.is_parked(repo_id, row.stamp):
                 return False
             if is_running(snapshot.newest_pass(repo_id), now_ms()):
+                self._is_put_off = True
                 return False
             return not patient or row.counters.embedded >= row.counters.wanted
 
@@ -162,17 +206,25 @@ class AnnBuilder(Service):
         found = await self._bus.last_message(subjects.embedding_space(), INDEX)
         return "" if found is None else _decode_space(found[2]).event.space
 
-    def _make(self, repo_id: str, space: str, over: int) -> _Made | None:
+    def _make(self, repo_id: str, space: str, over: int, watch: BuildWatch) -> _Made | None:
         """Read and build; None when nothing is due or the builder is stopped. Runs in a thread."""
+        watch.enter("opening")
         with self._projections.read() as snapshot:
             row = snapshot.repo(repo_id)
             if row is None:
+                watch.end("idle")
                 return None
-            standing = standing_of(snapshot, repo_id)
-            if not is_due(standing, space):
+            with counted.timed(_STAGE, "key_assign"):
+                standing = standing_of(snapshot, repo_id)
+                due = is_due(standing, space)
+            if not due:
+                watch.end("idle")
                 return None
-            corpus = corpus_of(snapshot, repo_id, space)
+            watch.enter("ingesting")
+            corpus = self._read(snapshot, row, space)
             if not is_filled(standing, len(corpus.files)):
+                watch.end("starved")
+                counted.add(_TRAINING, "declined")
                 return None
             edition = Edition(
                 repo=row.repo_id,
@@ -182,8 +234,30 @@ class AnnBuilder(Service):
                 upto=snapshot.positions().index,
                 claim_over=over,
             )
-        built = build(corpus.files, corpus.dimension, self._cancelled.is_set)
-        return None if built is None else _Made(edition, built)
+        watch.enter("training")
+        with counted.timed(_STAGE, "index_upsert"):
+            built = build(corpus.files, corpus.dimension, self._cancelled.is_set)
+        counted.add(_TRAINING, "declined" if built is None else "partitioned")
+        if built is None:
+            watch.end("churned")
+            return None
+        counted.add("repocontext.ann.build.slice.items", by=built.vectors)
+        return _Made(edition, built)
+
+    def _read(self, snapshot: Snapshot, row: RepoRow, space: str) -> Corpus:
+        """The vectors of a repository; what cannot be read time and again is left alone."""
+        try:
+            with counted.timed(_STAGE, "source_wait"):
+                corpus = corpus_of(snapshot, row.repo_id, space)
+        except (CorruptEnvironment, Fault, msgspec.MsgspecError, ValueError) as error:
+            counted.add(_CORPUS, "unknown")
+            if self._unreadable.failed(row.repo_id, row.stamp):
+                log.error("corpus_unreadable", repo_id=row.repo_id, action="left alone")
+                counted.add("repocontext.ann.build.denial_terminal")
+            raise CorruptEnvironment(str(error)) from error
+        self._unreadable.read(row.repo_id)
+        counted.add(_CORPUS, "nonempty" if corpus.files else "unrestricted")
+        return corpus
 
     async def _say(self, state: str, detail: str = "") -> None:
         event = WorkerState(worker="ann", state=state, detail=detail)

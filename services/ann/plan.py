@@ -12,6 +12,7 @@ U8 = NDArray[np.uint64]
 _CHANGED_SHARE = 0.2  # of the files: beyond it, scanning what came later costs more than it saves
 _SPACE_SHARE = 0.9  # of the live files: a new space is indexed once this much of it is filled
 _RUNNING_MS = 600_000
+_UNREADABLE_MOST = 5  # attempts at vectors that cannot be read
 
 
 class Standing(Struct, frozen=True):
@@ -20,6 +21,31 @@ class Standing(Struct, frozen=True):
     head: AnnHead | None
     intact: bool  # every part of the head's generation is there
     live: U8  # file sequences with vectors, ascending
+
+
+class Unreadable:
+    """Repositories whose vectors could not be read, how often in a row, and in which state they were."""
+
+    def __init__(self) -> None:
+        self._failures: dict[str, tuple[int, int]] = {}  # repository -> failures, its stamp
+
+    def failed(self, repo_id: str, stamp: int) -> bool:
+        """Note a failure; whether it is the one after which the repository is left alone."""
+        failures = self._failures.get(repo_id, (0, 0))[0] + 1
+        self._failures[repo_id] = (failures, stamp)
+        return failures == _UNREADABLE_MOST
+
+    def read(self, repo_id: str) -> None:
+        """Note that they can be read."""
+        self._failures.pop(repo_id, None)
+
+    def is_parked(self, repo_id: str, stamp: int) -> bool:
+        """Whether to leave it alone; once it has changed, it is tried again."""
+        failures, seen = self._failures.get(repo_id, (0, 0))
+        if failures >= _UNREADABLE_MOST and stamp != seen:
+            self.read(repo_id)
+            return False
+        return failures >= _UNREADABLE_MOST
 
 
 def is_large(row: RepoRow, threshold: int) -> bool:

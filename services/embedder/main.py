@@ -34,6 +34,7 @@ from services.embedder.provider import I1, FileToEmbed, Provider
 from services.kernel import logs
 from services.kernel.bus import Bus
 from services.kernel.consumer import Consumer, Delivery, Outage, Outbox, Policy
+from services.kernel.instruments import counted
 from services.kernel.pacing import Pacer, pacer_of
 from services.kernel.settings import Settings
 from services.kernel.shell import Parts
@@ -75,6 +76,7 @@ class Embedding:
         try:
             vectors = await self._provider.embed([file for _, file in wanted]) if wanted else ()
         except Outage as outage:
+            counted.add("repocontext.bootstrap.pass_arm_faults", "ingest-files", outage.code.lower())
             await self._announcer.say("down", outage.message)
             raise
         if self.yielded:
@@ -100,6 +102,10 @@ class Embedding:
             beside=delivery.subject,
             sequence=delivery.sequence,
         )
+        counted.add("repocontext.ingest.files_embedded", record.repo)
+        if isinstance(record.event, FileRecorded) and record.event.extract is not None:
+            symbols = len(record.event.extract.fq_names)
+            counted.add("repocontext.ingest.symbols_embedded", record.repo, by=symbols)
 
 
 def _file_of(event: Job) -> FileToEmbed | None:

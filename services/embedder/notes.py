@@ -25,10 +25,12 @@ from contracts.subjects import DURABLES, INDEX, LOG
 from services.embedder.provider import NoteToEmbed, Provider
 from services.kernel.bus import EXPECTED, Bus
 from services.kernel.consumer import Delivery, Outage, Outbox
+from services.kernel.instruments import counted
 from services.source.passages import passages
 
 SPEC = next(spec for spec in DURABLES if spec.name == "note_embedder")
 _TRIES = 20
+_LINGER_S = 0.1  # whoever writes several notes in a row does not wait behind each one's vectors
 _decode = msgspec.msgpack.Decoder(Envelope[NoteVectorsStored]).decode
 _decode_repo = msgspec.msgpack.Decoder(Envelope[AnyRepoFact]).decode
 
@@ -49,6 +51,7 @@ class NoteEmbedding:
         self._bus, self._provider, self._has_yielded = bus, provider, has_yielded
 
     async def handle(self, batch: Sequence[Delivery[NoteRecorded]], _out: Outbox) -> None:
+        await asyncio.sleep(_LINGER_S)
         newest = {delivery.subject: delivery for delivery in sorted(batch, key=_sequence)}
         generations = await self._generations({each.envelope.repo for each in newest.values()})
         looked = await asyncio.gather(
@@ -60,7 +63,13 @@ class NoteEmbedding:
         )
         jobs = [job for job in looked if job is not None]
         notes = [job.note for job in jobs if job.note is not None]
-        vectors = iter(await self._provider.embed_notes(notes) if notes else ())
+        try:
+            vectors = iter(await self._provider.embed_notes(notes) if notes else ())
+        except Outage as outage:
+            counted.add(
+                "repocontext.bootstrap.pass_arm_faults", "ingest-memory", outage.code.lower()
+            )
+            raise
         if self._has_yielded():
             raise Outage("another embedder fills another space")
         await asyncio.gather(

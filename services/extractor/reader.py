@@ -138,6 +138,7 @@ class Reader:
     type_spans: list[tuple[int, int]] = field(default_factory=list)  # as the capture `type.span`
     receiver_spans: dict[int, tuple[int, int]] = field(default_factory=dict)
     literal_spans: dict[int, tuple[int, int]] = field(default_factory=dict)  # heredocs, by `string`
+    arguments: dict[int, str] = field(default_factory=dict)  # by name start: References.arguments
     typed_parameters: set[int] = field(default_factory=set)  # starts of parameters in drafts
     _comments: list[tuple[int, int]] | None = None
     _decorations: list[tuple[int, int]] | None = None

@@ -54,7 +54,10 @@ def read_references(reader: Reader, table: Table, lines: Lines) -> Uses:
         (scope, reader.data[start : names.ends[start]].decode(errors="replace"), start)
         for scope, start in called_locals
     ]
-    return Uses(_columns(rows, strings, lines) if rows else None, called)
+    if not rows:
+        return Uses(None, called)
+    given = _arguments(reader.arguments, rows, strings.numbers) if reader.arguments else b""
+    return Uses(_columns(rows, strings, lines, given), called)
 
 
 def _rows(  # noqa: PLR0913 - the one hot loop; its inputs are columns
@@ -140,7 +143,15 @@ class _Strings:
         return tuple([raw.decode(errors="replace") for raw in self.numbers])
 
 
-def _columns(rows: list[int], strings: _Strings, lines: Lines) -> References:
+def _arguments(written: dict[int, str], rows: list[int], numbers: _Numbers) -> bytes:
+    """Return the number of each call's arguments as text."""
+    starts = rows[3::_COLUMNS]
+    texts = [written.get(start) for start in starts]
+    found = [-1 if text is None else numbers[text.encode()] for text in texts]
+    return np.array(found, "<i4").tobytes()
+
+
+def _columns(rows: list[int], strings: _Strings, lines: Lines, arguments: bytes) -> References:
     columns = np.array(rows, np.int64).reshape(-1, _COLUMNS).T
     kind, name, receiver, start, scope, argc, literal = columns
     line = lines.breaks.searchsorted(start)
@@ -154,4 +165,5 @@ def _columns(rows: list[int], strings: _Strings, lines: Lines) -> References:
         scope=scope.astype("<i4").tobytes(),
         argc=argc.astype("<i2").tobytes(),
         literal=literal.astype("<i4").tobytes(),
+        arguments=arguments,
     )

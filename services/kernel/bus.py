@@ -52,6 +52,7 @@ EXPECTED_SUBJECT = "Nats-Expected-Last-Subject-Sequence-Subject"
 MESSAGE_ID = "Nats-Msg-Id"
 
 _NO_MESSAGE = 10037
+_READ_AGAIN_S = (0.75, 1.75)  # tries before the last, which waits longest
 
 Arrived = Callable[[Msg], Awaitable[None]]
 log = logs.get(__name__)
@@ -261,8 +262,9 @@ class Bus:
         self, subject: str, stream: str
     ) -> tuple[int, Headers, bytes] | None:
         """As `last_message`, never older than what was confirmed: a replica may answer the other."""
+        body = json.dumps({"last_by_subj": subject}).encode()
         try:
-            answer = await self.api(f"STREAM.MSG.GET.{stream}", {"last_by_subj": subject})
+            answer = _api_answer(await self._read(f"$JS.API.STREAM.MSG.GET.{stream}", body))
         except Unavailable as error:
             if error.details.get("err_code") == _NO_MESSAGE:
                 return None
@@ -272,7 +274,7 @@ class Bus:
         return int(found["seq"]), headers, base64.b64decode(found.get("data", ""))
 
     async def _direct(self, target: str, body: bytes) -> tuple[int, Headers, bytes] | None:
-        reply = await self.request(f"$JS.API.DIRECT.GET.{target}", body)
+        reply = await self._read(f"$JS.API.DIRECT.GET.{target}", body)
         headers = reply.headers or {}
         if headers.get("Status") == "404":
             return None
@@ -281,6 +283,16 @@ class Bus:
                 "the stream does not answer direct reads", status=headers.get("Status", "")
             )
         return int(headers["Nats-Sequence"]), headers, reply.data
+
+    async def _read(self, subject: str, body: bytes) -> Msg:
+        """A request that changes nothing: whose answer was lost with a connection, it is sent again."""
+        for timeout in _READ_AGAIN_S:
+            try:
+                return await self.request(subject, body, timeout)
+            except Unavailable as fault:
+                if fault.details.get("error") != NatsTimeout.__name__:
+                    raise
+        return await self.request(subject, body)
 
     # -- plain NATS -------------------------------------------------------------------------
 
@@ -296,13 +308,7 @@ class Bus:
     async def api(self, subject: str, body: dict[str, Any], timeout: float = 5.0) -> dict[str, Any]:
         """Call the JetStream API; raises Unavailable with the broker's words on an error."""
         reply = await self.request(f"$JS.API.{subject}", json.dumps(body).encode(), timeout)
-        answer: dict[str, Any] = json.loads(reply.data)
-        if "error" in answer:
-            error = answer["error"]
-            raise Unavailable(
-                str(error.get("description", "error")), err_code=error.get("err_code", 0)
-            )
-        return answer
+        return _api_answer(reply)
 
     async def publish(self, subject: str, data: bytes, reply: str = "") -> None:
         """Core NATS, not stored."""
@@ -322,6 +328,16 @@ class Bus:
     @property
     def connected(self) -> bool:
         return self.client.is_connected
+
+
+def _api_answer(reply: Msg) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(reply.data)
+    if "error" in answer:
+        error = answer["error"]
+        raise Unavailable(
+            str(error.get("description", "error")), err_code=error.get("err_code", 0)
+        )
+    return answer
 
 
 def _headers(raw: bytes) -> Headers:

@@ -13,11 +13,16 @@ from contracts.errors import Unavailable
 from contracts.subjects import INDEX, LOG
 from services.kernel import logs, memory
 from services.kernel.bus import Bus
+from services.kernel.instruments import counted
 from services.kernel.reader import Entry, StreamReader
 from store.fold import Folded, Folder, Message
 from store.rows import Positions
 
 log = logs.get(__name__)
+_REPLAYS = {
+    LOG: "repocontext.bootstrap.memory_marker_scan",
+    INDEX: "repocontext.bootstrap.symbol_walk",
+}
 _BATCH = 768
 _OUTAGE_S = 0.5  # between two attempts while the broker does not answer
 _QUIET_S = 15.0  # between two looks when nothing happens
@@ -48,6 +53,10 @@ class FoldLoop:
         self._stopping = False
         self._grown = False  # by work since memory was last given back
         self._suspicious = True  # at the start and after an outage: the broker may hold less
+        self._catching_up = dict(_REPLAYS)  # stream -> its instrument, until its tail is reached
+        for stream, resumed in ((LOG, position.log), (INDEX, position.index)):
+            if resumed:
+                counted.add(_REPLAYS[stream], "resumed")
         bus.when_reconnected(self._doubt)
 
     def _doubt(self) -> None:
@@ -93,6 +102,8 @@ class FoldLoop:
                 await self._wait(1.0)
                 if await self._drained(goal):
                     break
+        while self._catching_up:
+            counted.add(self._catching_up.popitem()[1], "complete")
         return self.folder.positions
 
     def _reached(self, goal: Positions) -> bool:
@@ -110,6 +121,8 @@ class FoldLoop:
     async def _outage(self, error: Unavailable) -> None:
         """Read again from what is committed: what was taken meanwhile is not folded."""
         log.warning("fold_interrupted", error=error.message)
+        for instrument in self._catching_up.values():
+            counted.add(instrument, "banked")
         position = self.folder.positions
         self._held = []
         self._log.rewind(position.log)
@@ -131,6 +144,7 @@ class FoldLoop:
         log_ready = await self._log.ready()
         index_ready = await self._index.ready()
         if not (log_ready or index_ready or self._held):
+            self._caught_up()
             return False
         log = self._log.take(_BATCH, _BATCH_BYTES)
         index = self._held or self._index.take(_BATCH, _BATCH_BYTES)
@@ -143,6 +157,11 @@ class FoldLoop:
         if self._held and not log:
             await self._wait(0.05)
         return True
+
+    def _caught_up(self) -> None:
+        for reader, stream in ((self._log, LOG), (self._index, INDEX)):
+            if stream in self._catching_up and reader.exhausted:
+                counted.add(self._catching_up.pop(stream), "complete")
 
     def stop(self) -> None:
         self._stopping = True

@@ -20,6 +20,7 @@ from contracts.events.commands import CommandReply
 from contracts.events.progress import FoldedNotice
 from services.kernel import logs
 from services.kernel.bus import Bus
+from services.kernel.instruments import counted
 from services.kernel.settings import Settings
 from services.kernel.shell import Parts
 from services.projector.fold_loop import FoldLoop, StreamsRewound, reachable
@@ -29,6 +30,7 @@ from store.env import CorruptEnvironment, Env
 from store.fold import Folded, Folder, open_writable
 
 log = logs.get(__name__)
+_REBUILT = "repocontext.vectorplane.rederive"
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -59,6 +61,7 @@ class Projector(Service):
             )
 
     async def _requested(self, message: Msg) -> None:
+        counted.add(_REBUILT, "projection", "suppressed" if self._replay.is_set() else "observed")
         self._waiting.append(message.reply)
         self._replay.set()
         if self._folding is not None:
@@ -76,6 +79,7 @@ class Projector(Service):
                     await self._folding.run(self._announce)
             except (CorruptEnvironment, StreamsRewound) as error:
                 log.error("projection_unusable", error=repr(error), action="rebuild")
+                counted.add(_REBUILT, "projection", "observed")
                 self._replay.set()
             finally:
                 env.close()
@@ -91,6 +95,7 @@ class Projector(Service):
             return open_writable(path)
         except CorruptEnvironment as error:
             log.error("projection_unreadable", error=str(error), action="rebuild")
+            counted.add(_REBUILT, "projection", "observed")
             return await self._reopen()
 
     def _create(self) -> Env:
@@ -100,15 +105,24 @@ class Projector(Service):
         return env
 
     async def _reopen(self) -> Env:
-        return open_writable(await rebuild(self._bus, self._root))
+        return open_writable(await self._rebuilt())
 
     async def _rebuild(self) -> None:
         self._replay.clear()
         waiting, self._waiting = self._waiting, []
-        path = await rebuild(self._bus, self._root)
+        path = await self._rebuilt()
         for reply in waiting:
             if reply:
                 await self._bus.publish(reply, _encode(CommandReply(ok=True, detail=path.name)))
+
+    async def _rebuilt(self) -> Path:
+        try:
+            path = await rebuild(self._bus, self._root)
+        except Exception:
+            counted.add(_REBUILT, "projection", "failed")
+            raise
+        counted.add(_REBUILT, "projection", "completed")
+        return path
 
     async def _announce(self, folded: Folded) -> None:
         notice = FoldedNotice(

@@ -43,8 +43,11 @@ class Board:
         self._ended_ids: dict[str, None] = {}
 
     async def follow(self, bus: Bus) -> None:
-        """Take what is told from now on, and what the stream still holds of before."""
+        """Take what is told from now on."""
         await bus.subscribe(ANY_INSTRUMENTS, self._arrived)
+
+    async def recall(self, bus: Bus) -> None:
+        """Take what the stream holds of before; raises Unavailable while it does not answer."""
         sequence = 0
         for _ in range(_MOST_READ):
             found = await bus.message_from(ANY_INSTRUMENTS, PROGRESS, sequence=sequence + 1)

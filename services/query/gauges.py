@@ -60,7 +60,7 @@ class Gauges:
         }
         head = snapshot.ann_head(name)
         if head is not None or totals.embedded_chunks >= self._threshold:
-            space = self._host.retrieval.embedder.space if head is None else head.space
+            space = self._host.retrieval.embedder.known_space if head is None else head.space
             held = 0 if head is None else head.vectors
             cells |= {
                 ("repocontext.ann.vectors", (name, space, "held")): (float(held),),

@@ -32,6 +32,7 @@ from services.query.host import Host
 from services.query.lag import Lag
 
 log = logs.get(__name__)
+_RECALL_S, _RECALL_MOST_S = 1.0, 60.0
 _RETRIEVERS = {
     "repocontext_search": ("search", "unresolved"),
     "repocontext_context": ("context", "unresolved"),
@@ -50,23 +51,36 @@ class Metrics(Collector):
         self._gauges = Gauges(host)
         self._board = Board()
         self._lag: Lag | None = None
-        self._ready: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         host.retrieval.observe = self._searched
         host.ledger.observe = self._delivered
 
     async def start(self, bus: Bus) -> None:
         """Follow what the workers tell."""
         self._lag = Lag(bus)
-        self._ready = asyncio.create_task(self._until_ready())
-        try:
-            await self._board.follow(bus)
-        except Fault as fault:  # they tell again
-            log.info("instruments_unread", error=fault.message)
+        await self._board.follow(bus)
+        self._tasks = [
+            asyncio.create_task(self._until_ready()),
+            asyncio.create_task(self._recall(bus)),
+        ]
 
     def stop(self) -> None:
         """Wait for nothing any more."""
-        if self._ready is not None:
-            self._ready.cancel()
+        for task in self._tasks:
+            task.cancel()
+
+    async def _recall(self, bus: Bus) -> None:
+        """Learn what was told before, however long the broker takes; nobody waits for it."""
+        pause_s = _RECALL_S
+        while True:
+            try:
+                await self._board.recall(bus)
+            except Fault as fault:
+                log.info("instruments_unread", error=fault.message)
+            else:
+                return
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _RECALL_MOST_S)
 
     # -- what is counted here -------------------------------------------------------------------
 

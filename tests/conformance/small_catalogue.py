@@ -189,6 +189,8 @@ class Recorder:
     def __init__(self) -> None:
         self.calls: list[tuple[str, Outcome, str]] = []
 
-    def on_call(self, tool: str, seconds: float, outcome: Outcome, reason: str) -> None:
+    def on_call(
+        self, tool: str, seconds: float, outcome: Outcome, reason: str, path: str = ""
+    ) -> None:
         assert seconds >= 0
         self.calls.append((tool, outcome, reason))

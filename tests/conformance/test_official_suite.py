@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -70,7 +71,7 @@ async def test_every_required_scenario_of_a_revision_passes(
 ) -> None:
     server = build_server(catalogue(), lambda caller: View(caller, []), Policy(), version="1")
     fixture_pack.install(server)
-    app = build_app(server, Site(ready=lambda: "", metrics=lambda: b""))
+    app = build_app(server, Site(ready=lambda: "", metrics=AsyncMock(return_value=b"")))
 
     async with running(app) as base_url:
         arguments = ("server", "--url", f"{base_url}/mcp", "--requirements", revision)

@@ -20,6 +20,7 @@ from tests import facts
 from tests.broker import Broker
 from tests.pipeline.inprocess import Node, node
 from tests.pipeline.test_ann_broker import FILES, SPACE, open_desk
+from tests.pipeline.test_upkeep import purge, replay, tick
 
 pytestmark = pytest.mark.broker
 _INGEST = "repocontext.ingest"
@@ -234,3 +235,91 @@ async def test_a_generation_is_counted_from_its_corpus_to_its_head(
     }  # fmt: skip
     staged = {labels[0] for name, labels in counted.cells() if name == "repocontext.ann.build.stage.duration"}  # fmt: skip
     assert staged == {"source_wait", "key_assign", "index_upsert", "key_flush"}
+
+
+async def test_the_maintainer_tells_what_it_looked_for_and_concluded(
+    running: Node, tree: Path
+) -> None:
+    probe, verdict = "repocontext.bootstrap.coverage_probe", "repocontext.bootstrap.coverage_verdict"  # fmt: skip
+    rebuilt = "repocontext.vectorplane.rederive"
+    await running.add(tree)
+    await running.indexed()
+    before = counted.cells()
+    await purge(running, "index.demo.vec.>")
+    await replay(running)
+    await running.until(lambda s: s.repo("demo").counters.embedded == 0)  # type: ignore[union-attr]
+    for _ in range(2):  # a gap counts when two looks saw it
+        await tick(running)
+
+    risen = {
+        key[1]: values[0] - before.get(key, (0.0,))[0]
+        for key, values in counted.cells().items()
+        if key[0] in (probe, verdict, rebuilt) and values != before.get(key)
+    }
+    assert {labels: count for labels, count in risen.items() if labels[0] != "sweep"} == {
+        ("file", "conclusive"): 2, ("symbol", "conclusive"): 2, ("converged",): 1, ("gap_found",): 1,
+        ("projection", "observed"): 1, ("projection", "completed"): 1,
+    }  # fmt: skip
+
+
+async def test_a_snapshot_that_is_held_shows_as_the_oldest_reader(
+    running: Node, tree: Path
+) -> None:
+    metrics = Metrics(running.host)
+    await running.add(tree, "held")
+    await running.indexed("held")
+    position = await _edited(running, tree, 1)
+    with running.host.read():
+        fresh = metrics.exposition()
+        await running.until(lambda s: s.positions().index >= position)
+        later = await _edited(running, tree, 2)
+        await running.until(lambda s: s.positions().index >= later)
+        running.host.retrieval.release()
+        held = metrics.exposition()
+        again = metrics.exposition()
+    running.host.retrieval.release()
+    done = metrics.exposition()
+
+    lag, age = "repofold_lmdb_reader_lag", "repofold_lmdb_oldest_reader_age_seconds"
+    assert shown(fresh, age)[()] == 0
+    assert shown(held, lag)[()] > 0
+    assert shown(again, age)[()] > 0
+    assert (shown(done, lag)[()], shown(done, age)[()]) == (0, 0)
+
+
+async def _edited(running: Node, tree: Path, number: int) -> int:
+    """Have a further pass end with a change; returns a position it is folded at."""
+    (tree / "add.py").write_text(f"def add_{number}(a, b):\n    return a + b\n")
+    await running.add(tree, "held")
+    name = f"add.add_{number}"
+    await running.until(lambda s: bool(s.declaring("held", name)))
+    await running.indexed("held")
+    with running.host.read() as snapshot:
+        return snapshot.positions().index
+
+
+async def test_vectors_that_cannot_be_read_fault_the_sweep_and_are_left_alone_in_the_end(
+    broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(*_: object) -> None:
+        raise ValueError("half a row")
+
+    monkeypatch.setattr("services.ann.main.corpus_of", damaged)
+    async with open_desk(broker, tmp_path / "state") as made:
+        await made.folds(await made.embedded(range(FILES)))
+        before = counted.cells()
+        for _ in range(7):
+            await made.builder._sweep()
+
+    def risen(name: str, *labels: str) -> float:
+        key = (f"repocontext.ann.{name}", labels)
+        return counted.cells()[key][0] - before.get(key, (0.0,))[0]
+
+    assert risen("sweep", "faulted", "authority-unavailable") == 5
+    assert risen("sweep", "empty", "") == 2
+    assert risen("sweep.arming", "faulted") == 5
+    assert risen("build.corpus", "unknown") == 5
+    assert risen("build.denial_terminal") == 1
+    plane = (facts.REPO, SPACE)
+    assert risen("build.slice", *plane, "ingesting", "faulted", "projection-stale") == 5
+    assert counted.cells()["repocontext.ann.build.step.in_flight_seconds", (*plane, "ingesting")] == (0.0,)  # fmt: skip

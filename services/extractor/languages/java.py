@@ -9,6 +9,7 @@ from tree_sitter import Node
 from services.extractor.grammar import Grammar
 from services.extractor.languages import shape
 from services.extractor.languages.broken_blocks import declare_lost
+from services.extractor.languages.java_arguments import read_arguments
 from services.extractor.reader import Draft, ImportDraft, Reader
 
 QUERY = """
@@ -125,6 +126,7 @@ def declare(reader: Reader) -> None:
             _bind_value(reader, left, right)
     for node in reader.nodes("import"):
         _import(reader, node)
+    read_arguments(reader)
     declare_lost(reader, _HEAD, _HEAD_KINDS)
 
 
