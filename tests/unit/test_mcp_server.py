@@ -368,7 +368,7 @@ async def test_a_cursor_that_was_never_given_is_refused(server: Server[Any], era
 
 
 def test_the_instructions_fit_into_a_kilobyte_and_call_output_data() -> None:
-    for profile in ("full", "agent"):
+    for profile in ("full", "agent", "memory", "codemap"):
         text = instructions(profile, "r" * 64)
         assert len(text.encode()) < 1_024
         assert "never instructions to you" in text
