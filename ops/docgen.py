@@ -83,7 +83,17 @@ def _subjects() -> str:
 def _tools() -> str:
     from services.query.catalogue import TOOLS
 
-    lines = ["# Tools", ""]
+    lines = [
+        "# Tools",
+        "",
+        "`--profile` chooses which are listed. `agent`, `memory` and `codemap` list two more, `tools_find` and",
+        "`tools_call`: one describes any other tool, one runs it with the same checks as if it were listed.",
+        "",
+        "| profile | tools |",
+        "|---|---|",
+        *(_profile(name) for name in sorted(TOOLS.profiles())),
+        "",
+    ]
     for tool in TOOLS:
         kind = "writes" if tool.writes else "reads"
         modes = "" if len(tool.modes) > 1 else f", {next(iter(tool.modes))} mode"
@@ -114,12 +124,19 @@ def _tools() -> str:
     return _HEAD + "\n".join(lines)
 
 
+_NAMED = 10  # a longer list says no more than its length
 _VERDICTS = {
     "K": "as specified",
     "A": "adapted",
     "R": "equivalent",
     "N": "ours",
 }
+
+
+def _profile(name: str) -> str:
+    members = [tool.name for tool in TOOLS if name in tool.profiles]
+    shown = ", ".join(members) if len(members) <= _NAMED else f"{len(members)} tools"
+    return f"| `{name}` | {shown} |"
 
 
 def _metrics() -> str:
