@@ -91,7 +91,10 @@ def _tools() -> str:
         "",
         "| profile | tools |",
         "|---|---|",
-        *(_profile(name) for name in sorted(TOOLS.profiles())),
+        *(
+            _profile(name, [tool.name for tool in TOOLS if name in tool.profiles])
+            for name in sorted(TOOLS.profiles())
+        ),
         "",
     ]
     for tool in TOOLS:
@@ -133,8 +136,7 @@ _VERDICTS = {
 }
 
 
-def _profile(name: str) -> str:
-    members = [tool.name for tool in TOOLS if name in tool.profiles]
+def _profile(name: str, members: list[str]) -> str:
     shown = ", ".join(members) if len(members) <= _NAMED else f"{len(members)} tools"
     return f"| `{name}` | {shown} |"
 
