@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from contracts.errors import Conflict, InvalidArgument, NotFound
+from contracts.note_rules import flaw
 from contracts.notes import Note
 
 VERSION = 1
@@ -83,17 +84,20 @@ def write(path: Path, text: bytes, *, previous: Path | None = None) -> None:
         draft.unlink(missing_ok=True)
 
 
-def read(path: Path) -> Iterator[Note]:
-    """The notes of an export; raises NotFound or InvalidArgument when it is none."""
+def read(path: Path, flawed: list[str] | None = None) -> Iterator[Note]:
+    """The notes of an export; raises NotFound or InvalidArgument when it is none.
+
+    Notes that are none are left out and told in `flawed`; without it they raise as well.
+    """
     try:
         file = path.open("rb")
     except OSError as error:
         raise NotFound(f"{path} cannot be read: {error.strerror}", hint="give an export") from None
     with file:
-        yield from parsed(file)
+        yield from parsed(file, flawed)
 
 
-def parsed(lines: Iterable[bytes]) -> Iterator[Note]:
+def parsed(lines: Iterable[bytes], flawed: list[str] | None = None) -> Iterator[Note]:
     """As `read`, of lines."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -102,7 +106,17 @@ def parsed(lines: Iterable[bytes]) -> Iterator[Note]:
             if number == 1:
                 _checked(_heading(line))
             else:
-                yield _note(line)
+                note = _note(line)
+                wrong = flaw(note)
+                if not wrong:
+                    yield note
+                elif flawed is None:
+                    raise InvalidArgument(
+                        f"line {number} holds no note: {wrong}",
+                        hint="correct or remove the line; nothing was imported",
+                    )
+                else:
+                    flawed.append(f"line {number}: {wrong}")
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise InvalidArgument(
                 f"line {number} is not of an export of memory: {error}",

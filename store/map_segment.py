@@ -107,6 +107,23 @@ class Segment:
         self.link_line, self.link_row = get("link_line"), get("link_row")
         self.link_order = get("link_order")
         self._file_of: dict[str, int] | None = None
+        self._repeated: Array | None = None
+
+    @property
+    def repeated(self) -> Array:
+        """Symbols whose file declares the same id in the same kind before."""
+        if self._repeated is None:
+            file = np.repeat(np.arange(self.file_count), self.symbols_per_file)
+            order = np.lexsort((self.kind, self.id_key, file))
+            same = np.zeros(self.symbol_count, bool)
+            for column in (file, self.id_key, self.kind):
+                ordered = column[order]
+                equal = ordered[1:] == ordered[:-1]
+                same[1:] = equal if column is file else same[1:] & equal
+            found = np.zeros(self.symbol_count, bool)
+            found[order] = same  # the sort is stable, so the first one is not marked
+            self._repeated = found
+        return self._repeated
 
     @property
     def file_count(self) -> int:
@@ -209,14 +226,14 @@ def make(
         for columns, count in zip(every, counts, strict=True):
             joined.add(getattr(columns, text), int(count))
         arrays[text], arrays[f"{text}_at"] = joined.arrays()
-    arrays["paths"], arrays["paths_at"] = _texts([path.encode() for path, _ in taken])
-    arrays["languages"], arrays["languages_at"] = _texts([c.language.encode() for c in every])
-    arrays["facts"], arrays["facts_at"] = _texts([columns.facts for columns in every])
+    arrays["paths"], arrays["paths_at"] = texts([path.encode() for path, _ in taken])
+    arrays["languages"], arrays["languages_at"] = texts([c.language.encode() for c in every])
+    arrays["facts"], arrays["facts_at"] = texts([columns.facts for columns in every])
     arrays["id_order"] = np.argsort(arrays["id_key"], kind="stable").astype("<u4")
     arrays["stable_order"] = np.argsort(arrays["stable_key"], kind="stable").astype("<u4")
     arrays["link_order"] = np.argsort(arrays["link_key"], kind="stable").astype("<u4")
-    names = Texts(arrays["names"], arrays["names_at"])
-    by_name = sorted(range(len(names)), key=names.raw)
+    names = arrays["names"].tobytes().split(b"\n")
+    by_name = sorted(range(len(arrays["names_at"]) - 1), key=names.__getitem__)
     arrays["name_order"] = np.array(by_name, "<u4")
     _put_postings(arrays, every)
     return arrays, {"format": FORMAT, "upto": upto}
@@ -226,7 +243,7 @@ def _starts(counts: Array) -> Array:
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts))).astype("<u4")
 
 
-def _texts(parts: Sequence[bytes]) -> tuple[Array, Array]:
+def texts(parts: Sequence[bytes]) -> tuple[Array, Array]:
     """Texts of any content; each with one byte behind it."""
     data = b"".join(part + b"\n" for part in parts)
     lengths = np.array([len(part) + 1 for part in parts], np.int64)
@@ -253,7 +270,7 @@ def _put_postings(arrays: dict[str, Array], every: Sequence[Columns]) -> None:
     every_term: Array = rank[np.concatenate(terms)] if terms else np.zeros(0, "<u4")
     order = np.argsort(every_term, kind="stable")
     weight = np.frombuffer(b"".join(columns.posting_weight for columns in every), "u1")
-    arrays["terms"], arrays["terms_at"] = _texts([text.encode() for text in ordered])
+    arrays["terms"], arrays["terms_at"] = texts([text.encode() for text in ordered])
     arrays["posting_start"] = np.searchsorted(
         every_term[order], np.arange(len(ordered) + 1)
     ).astype("<u4")
@@ -294,6 +311,11 @@ def live_name(repo: RepoRow) -> str:
     return f"{map_name(repo)}/live"
 
 
+def recall_name(repo: RepoRow) -> str:
+    """What the resolver comes back from after a rest."""
+    return f"{map_name(repo)}/recall"
+
+
 def cache_file(folder: Path, name: str) -> Path:
     """Where a segment of that name is kept."""
     return folder / f"{xxhash.xxh3_128_hexdigest(name.encode())}.seg"
@@ -330,15 +352,20 @@ def save(path: Path, arrays: dict[str, Array], header: dict[str, Any]) -> bool:
 
 def load(path: Path) -> Segment | None:
     """Map a segment; None when there is none of this format."""
+    found = opened(path, FORMAT)
+    return None if found is None else Segment(*found)
+
+
+def opened(path: Path, format_: object) -> tuple[dict[str, Array], dict[str, Any]] | None:
+    """Map the arrays of a file that `save` wrote; None when there is none of this format."""
     try:
         data = np.memmap(path, np.uint8, "r")
         length = int.from_bytes(data[:8].tobytes(), "little")
         layout = _decode(data[8 : 8 + length].tobytes())
-        if layout.header.get("format") != FORMAT:
+        if layout.header.get("format") != format_:
             return None
         start = -(-(8 + length) // _ALIGN) * _ALIGN
-        arrays = dict(_mapped(data, layout.arrays, start))
-        return Segment(arrays, layout.header)
+        return dict(_mapped(data, layout.arrays, start)), layout.header
     except (OSError, ValueError, msgspec.MsgspecError):
         return None
 

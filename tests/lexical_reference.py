@@ -38,8 +38,9 @@ class SourceFile:
 def reference_scores(query: str, files: Sequence[SourceFile]) -> dict[str, list[float]]:
     """Return each score of every file, in the order of `files`."""
     asked = query_terms(query)
-    words = dict.fromkeys(asked.words, 1.0)
-    words |= {stem: 0.5 for stem in asked.stems if stem not in words}
+    said = dict(zip(asked.words, asked.weights.tolist(), strict=True))
+    stems = dict(zip(asked.stems, asked.stem_weights, strict=True))
+    words = said | {stem: 0.5 * weight for stem, weight in stems.items() if stem not in said}
 
     chunks = [[tokenise(chunk) for chunk in file.chunks] for file in files]
     bodies = [[term for chunk in parts for term in chunk] for parts in chunks]
@@ -55,17 +56,18 @@ def reference_scores(query: str, files: Sequence[SourceFile]) -> dict[str, list[
         "path": _bm25(words, [tokenise(file.path) for file in files], b=0.5),
         "symbols": _bm25(words, [tokenise(" ".join(file.symbols)) for file in files], b=0.5),
         "defs": _definitions(asked.identifiers, files),
-        "stem": _stems(asked.stems, files),
-        "cover": _cover(asked.words, bodies),
+        "stem": _stems(stems, files),
+        "cover": _cover(said, bodies),
     }
 
 
-def _cover(words: Sequence[str], bodies: Sequence[Sequence[str]]) -> list[float]:
+def _cover(words: dict[str, float], bodies: Sequence[Sequence[str]]) -> list[float]:
     worth = {}
-    for word in words:
+    for word, weight in words.items():
         frequency = sum(word in body for body in bodies)
         if frequency:
-            worth[word] = math.log(1 + (len(bodies) - frequency + 0.5) / (frequency + 0.5))
+            idf = math.log(1 + (len(bodies) - frequency + 0.5) / (frequency + 0.5))
+            worth[word] = weight * idf
     whole = sum(worth.values()) or 1.0
     return [sum(worth[word] for word in worth if word in body) / whole for body in bodies]
 
@@ -100,11 +102,11 @@ def _definitions(names: Sequence[str], files: Sequence[SourceFile]) -> list[floa
     return scores
 
 
-def _stems(stems: Sequence[str], files: Sequence[SourceFile]) -> list[float]:
+def _stems(stems: dict[str, float], files: Sequence[SourceFile]) -> list[float]:
     own = [file_stem(file.path) for file in files]
     scores = []
     for stem in own:
-        values = [1.0 for asked in stems if asked == stem]
-        values += [0.8 for asked in stems if plural_variant(asked) == stem]
+        values = [weight for asked, weight in stems.items() if asked == stem]
+        values += [0.8 * weight for asked, weight in stems.items() if plural_variant(asked) == stem]
         scores.append(max(values, default=0.0) / max(1.0, math.log2(1 + own.count(stem))))
     return scores

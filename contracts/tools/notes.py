@@ -123,6 +123,7 @@ class Topics(Answer, frozen=True, kw_only=True):
 
     repo_id: str
     topics: tuple[Topic, ...]
+    topics_left_off: int = 0  # the answer would have become too large
 
 
 class NeighborsRequest(ContextRequest, frozen=True, kw_only=True):

@@ -96,6 +96,7 @@ def _write_conf(target: str | None, block: str) -> None:
 
 async def _provision(settings: Settings, roots: Sequence[Path]) -> list[str]:
     bus = Bus(settings, "ops")
+    print(f"reaching {settings.nats_url}, for {_PATIENCE_S:.0f} s at most", file=sys.stderr)
     await bus.start(_PATIENCE_S)
     try:
         changed = await provision(bus, replicas=settings.replicas)

@@ -334,9 +334,7 @@ def _api_answer(reply: Msg) -> dict[str, Any]:
     answer: dict[str, Any] = json.loads(reply.data)
     if "error" in answer:
         error = answer["error"]
-        raise Unavailable(
-            str(error.get("description", "error")), err_code=error.get("err_code", 0)
-        )
+        raise Unavailable(str(error.get("description", "error")), err_code=error.get("err_code", 0))
     return answer
 
 

@@ -153,14 +153,17 @@ class Archive(Service):
     async def _import_all(self, source: Path) -> str:
         """Import a snapshot; "partial" when some of it cannot be read."""
         by_repo: dict[RepoId, list[Note]] = {}
-        outcome = "restored"
+        outcome, flawed = "restored", list[str]()
         try:
-            for note in archive.read(source):
+            for note in archive.read(source, flawed):
                 by_repo.setdefault(note.repo_id, []).append(note)
         except Fault as fault:
             log.error("restore_cut_short", source=source.name, error=fault.message)
             if not by_repo:
                 return "failed"
+            outcome = "partial"
+        if flawed:
+            log.error("restore_left_out", source=source.name, notes=len(flawed), first=flawed[0])
             outcome = "partial"
         imported = 0
         for repo_id, notes in by_repo.items():

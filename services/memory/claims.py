@@ -59,7 +59,7 @@ def claim(note: Note | None, command: ClaimNote, asked: Asked) -> Decision:
     if here is None:
         return unchanged(None, reason="missing")
     if here.claim.command == asked.id:  # granted before, perhaps by somebody else's release
-        return unchanged(here)
+        return told_again(here, command, asked)
     lease = min(command.lease_ms, asked.max_lease_ms)
     after = settled(here.claim, now)
     if after.command == asked.id:
@@ -79,6 +79,19 @@ def claim(note: Note | None, command: ClaimNote, asked: Asked) -> Decision:
     waiter = Waiter(asked.id, command.owner, lease, until)
     queued = with_claim(here, replace(after, queue=(*queue, waiter)))
     return replace(changed("queued", queued, here), waits=True)
+
+
+def told_again(note: Note | None, command: ClaimNote, asked: Asked) -> Decision:
+    """The answer to a claim that an earlier delivery had granted: the grant, while it holds.
+
+    Nobody is told late that the record is theirs when it is not any more.
+    """
+    here = alive(note, asked.now_ms)
+    if here is None:
+        return unchanged(None, reason="missing")
+    if here.claim.command == asked.id and here.claim.is_held(asked.now_ms):
+        return unchanged(here)
+    return unchanged(here, reason="timeout" if command.wait_ms > 0 else "contended")
 
 
 def waited(note: Note | None, asked: Asked, until_ms: int) -> Decision | None:

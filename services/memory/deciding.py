@@ -109,10 +109,20 @@ class Decider:
             if earlier is None:
                 fresh.append((command, asked))
             else:
-                outcomes[asked.id] = earlier
+                outcomes[asked.id] = await self._told_again(subject, command, asked, generation)
         if fresh:
             outcomes |= await self._together(subject, fresh, generation)
         return [outcomes[asked.id] for _, asked, _ in commands]
+
+    async def _told_again(
+        self, subject: str, command: ClaimNote, asked: Asked, generation: int
+    ) -> Outcome:
+        """What to say of a claim that was granted before: how that grant stands now."""
+        state = await self._records.newest(subject, sure=True)
+        decision = claims.told_again(state.at(generation), command, asked)
+        made = _outcome(decision, state, appended=False)
+        made.repeated = True
+        return made
 
     async def _together(
         self, subject: str, commands: Sequence[tuple[ClaimNote, Asked]], generation: int

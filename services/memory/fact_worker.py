@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from contracts import subjects
+from contracts.errors import InvalidArgument
 from contracts.events.memory import AddFact, ImportNotes, NoteReply, RetireFacts, UpdateFact
 from contracts.events.patches import PatchRecord
 from contracts.ids import RepoId
+from contracts.note_rules import flaw
 from contracts.notes import MEMORY_TOPIC, Note
 from services.kernel.bus import Bus
 from services.memory import facts, restoring
@@ -73,7 +75,7 @@ class FactWorker:
     async def _update(
         self, command: UpdateFact, asked: Asked, generation: int, since_ms: int
     ) -> Outcome:
-        exists = await self._exists(command.repo_id, command.patch.superseded_by, asked, generation)
+        exists = await self._exists(command, command.patch.superseded_by, asked, generation)
         return await self._decider.one(
             _subject(command.repo_id, command.number),
             lambda note: facts.update(note, command, asked, successor_exists=exists),
@@ -83,17 +85,21 @@ class FactWorker:
         )
 
     async def _exists(
-        self, repo_id: RepoId, number: int | None, asked: Asked, generation: int
+        self, command: UpdateFact | RetireFacts, number: int | None, asked: Asked, generation: int
     ) -> bool:
+        """Whether the record that is to take the place of another one is there."""
         if number is None:
             return False
+        repo_id = RepoId(command.successor_repo or command.repo_id)
+        if repo_id != command.repo_id:  # another namespace of the same repository
+            generation = await self._records.generation(repo_id)
         state = await self._records.newest(_subject(repo_id, number), sure=True)
         return facts.record(state.at(generation), asked) is not None
 
     async def _retire(
         self, command: RetireFacts, asked: Asked, generation: int, since_ms: int
     ) -> Outcome:
-        exists = await self._exists(command.repo_id, command.superseded_by, asked, generation)
+        exists = await self._exists(command, command.superseded_by, asked, generation)
         refusal = facts.without_successor(command, exists=exists)
         if refusal is not None:
             return Outcome(refusal.reply, State())
@@ -112,6 +118,8 @@ class FactWorker:
         return Outcome(reply, State(), appended=appended)
 
     async def _import(self, command: ImportNotes, asked: Asked, generation: int) -> Outcome:
+        if wrong := next(filter(None, map(flaw, command.notes)), ""):
+            raise InvalidArgument(f"an imported note is none: {wrong}", hint="correct the export")
         numbers = [note.facts.number for note in command.notes if note.facts is not None]
         if numbers:
             await self._numbers.reserve(max(numbers), asked.now_ms)

@@ -40,6 +40,7 @@ from services.kernel.bus import EXPECTED, MESSAGE_ID, Bus
 from services.kernel.consumer import Consumer, Delivery, Outbox, Policy
 from services.kernel.settings import Settings
 from services.kernel.shell import Parts
+from services.memory.answers import Answers
 from services.memory.archive import Archive
 from services.memory.clock import LogClock
 from services.memory.disk import LogDisk
@@ -62,9 +63,12 @@ RepoCommand = AddRepo | RemoveRepo | ResetIndex
 class Registry:
     """Handles registry commands one after the other."""
 
-    def __init__(self, bus: Bus, disk: LogDisk | None = None) -> None:
+    def __init__(
+        self, bus: Bus, disk: LogDisk | None = None, answers: Answers | None = None
+    ) -> None:
         self._bus = bus
         self._disk = disk or LogDisk(None)
+        self._answers = answers or Answers(bus)
 
     async def handle(self, batch: Sequence[Delivery[AnyCommand]], out: Outbox) -> None:
         for delivery in batch:
@@ -81,8 +85,7 @@ class Registry:
                 )
             await out.stored()
             await self._disk.sync()
-            if delivery.envelope.reply_to:
-                await self._bus.publish(delivery.envelope.reply_to, _encode(reply))
+            await self._answers.send(delivery.envelope.reply_to, _encode(reply))
 
     async def _execute(
         self, envelope: Envelope[AnyCommand], command: RepoCommand, number: int
@@ -269,19 +272,20 @@ class Notes(Service):
         self._bus, self._worker, self._clock = bus, worker, clock
 
     async def on_start(self) -> None:
-        await self._worker.queues.start()
+        await self._worker.answers.start()
         self._task = asyncio.create_task(self._clock.set(self._bus))
 
     async def on_stop(self) -> None:
         self._task.cancel()
         self._worker.queues.stop()
+        self._worker.answers.stop()
 
 
 async def assemble(settings: Settings, bus: Bus) -> Parts:
     """The memory worker's part of a worker process."""
     disk, clock = LogDisk.of(settings), LogClock()
-    registry = Registry(bus, disk)
     worker = NoteWorker(bus, disk, clock, max_lease_ms=settings.longest_lease_seconds * 1000)
+    registry = Registry(bus, disk, worker.answers)
     one_by_one = Policy(batch=1, window=16, grace_s=settings.drain_seconds)
     many = Policy(batch=128, window=256, grace_s=settings.drain_seconds)
     commands = Consumer(bus, _SPEC, AnyCommand, registry.handle, policy=one_by_one)

@@ -26,6 +26,7 @@ from contracts.events.memory import (
 from contracts.ids import RepoId
 from services.kernel.bus import Bus
 from services.kernel.consumer import Delivery, Outbox
+from services.memory.answers import Answers
 from services.memory.clock import LogClock
 from services.memory.deciding import Decider, Outcome, decision_of
 from services.memory.decision import Asked
@@ -50,7 +51,8 @@ class NoteWorker:
         self._decider = Decider(self.records)
         self._facts = FactWorker(bus, self.records, self._decider)
         self._begun: OrderedDict[str, None] = OrderedDict()  # commands tried here before
-        self.queues = Queues(bus, self.records, self._decider, disk, clock)
+        self.answers = Answers(bus)
+        self.queues = Queues(bus, self.records, self._decider, disk, clock, self.answers)
 
     async def handle(self, batch: Sequence[Taken], out: Outbox) -> None:
         """Decide, make durable, answer; a claim that has to wait is kept."""
@@ -75,8 +77,7 @@ class NoteWorker:
     async def _answer(self, delivery: Taken, outcome: Outcome) -> None:
         command, envelope = delivery.event, delivery.envelope
         if not isinstance(command, ClaimNote):
-            if envelope.reply_to:
-                await self._bus.publish(envelope.reply_to, _encode(outcome.reply))
+            await self.answers.send(envelope.reply_to, _encode(outcome.reply))
             return
         subject = subjects.note_log(command.repo_id, command.topic, command.id)
         if outcome.waits:
@@ -86,8 +87,7 @@ class NoteWorker:
         elif self.looked_back(
             delivery
         ):  # whoever asked may have been answered before, and gone since
-            if envelope.reply_to:
-                await self._bus.publish(envelope.reply_to, _encode(outcome.reply))
+            await self.answers.send(envelope.reply_to, _encode(outcome.reply))
         else:
             await self.queues.offer(subject, command, envelope.reply_to, outcome.reply)
 
@@ -100,7 +100,7 @@ class NoteWorker:
                 message=f"the command failed for good ({type(error).__name__})",
                 hint="`repofold dead list` shows it",
             )
-            await self._bus.publish(delivery.envelope.reply_to, _encode(reply))
+            await self.answers.send(delivery.envelope.reply_to, _encode(reply))
 
     def _begin(self, commands: Iterable[str]) -> None:
         for command in commands:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from contracts import memory_size
 from contracts.events.memory import (
     ClaimNote,
     ForgetNote,
@@ -12,8 +11,9 @@ from contracts.events.memory import (
     RememberNote,
     RenewClaim,
 )
+from contracts.note_rules import MOST_CHARS, MOST_EDGES, chars_of
 from contracts.notes import MEMORY_TOPIC, Claim, Note
-from services.memory import claims, fence
+from services.memory import claims, facts, fence
 from services.memory.decision import (
     Asked,
     Decision,
@@ -27,7 +27,6 @@ from services.memory.decision import (
 )
 from services.memory.merging import later, merged
 
-_MOST = 1_000  # links and tags of one note
 RecordCommand = RememberNote | ForgetNote | ClaimNote | RenewClaim | ReleaseClaim
 
 
@@ -59,11 +58,11 @@ def remember(note: Note | None, command: RememberNote, asked: Asked) -> Decision
         return too_many
     if after != here and after.facts is not None:
         by = command.patch.author or asked.principal
-        facts = replace(after.facts, update_count=after.facts.update_count + 1, last_updated_by=by)
-        after = replace(after, facts=facts)
-        report = memory_size.too_large(after)
-        if report is not None:
-            return refused("INVALID_ARGUMENT", *memory_size.refusal(report), here)
+        count = after.facts.update_count + 1
+        after = replace(after, facts=replace(after.facts, update_count=count, last_updated_by=by))
+        unfit = facts.mistake(after)
+        if unfit is not None:
+            return unfit
     expires = here.expires_ms
     if command.ttl_ms > 0:
         expires = later(expires, asked.now_ms + command.ttl_ms)
@@ -111,13 +110,19 @@ def _create(note: Note | None, command: RememberNote, asked: Asked) -> Decision:
 
 
 def _too_many(note: Note) -> Decision | None:
-    if len(note.links) <= _MOST and len(note.tags) <= _MOST:
-        return None
-    return refused(
-        "INVALID_ARGUMENT",
-        f"a note has at most {_MOST} links and {_MOST} tags",
-        "remove some in the same call, or write another note",
-    )
+    if len(note.links) > MOST_EDGES or len(note.tags) > MOST_EDGES:
+        return refused(
+            "INVALID_ARGUMENT",
+            f"a note has at most {MOST_EDGES} links and {MOST_EDGES} tags",
+            "remove some in the same call, or write another note",
+        )
+    if (chars := chars_of(note)) > MOST_CHARS:
+        return refused(
+            "INVALID_ARGUMENT",
+            f"the note has {chars:,} characters with all its fields and may have {MOST_CHARS:,}",
+            "keep the gist, and link to the file that has the rest",
+        )
+    return None
 
 
 def forget(note: Note | None, command: ForgetNote, asked: Asked) -> Decision:

@@ -26,6 +26,7 @@ from services.kernel import logs
 from services.kernel.bus import Bus, Msg, Subscription
 from services.kernel.consumer import Delivery
 from services.memory import claims
+from services.memory.answers import Answers
 from services.memory.clock import LogClock
 from services.memory.deciding import Decider
 from services.memory.decision import Asked
@@ -58,20 +59,19 @@ class Queues:
     """The claims that wait here, by record."""
 
     def __init__(
-        self, bus: Bus, records: Records, decider: Decider, disk: LogDisk, clock: LogClock
+        self,
+        bus: Bus,
+        records: Records,
+        decider: Decider,
+        disk: LogDisk,
+        clock: LogClock,
+        answers: Answers,
     ) -> None:
         self._bus, self._records, self._decider = bus, records, decider
-        self._disk, self._clock = disk, clock
+        self._disk, self._clock, self._answers = disk, clock, answers
         self._queues: dict[str, Queue] = {}
-        self._unheard: dict[str, tuple[str, ClaimNote, int]] = {}
-        self._inbox = ""
         self._tasks: set[asyncio.Task[None]] = set()
         self.finish: Finish
-
-    async def start(self) -> None:
-        """Listen for answers that nobody took."""
-        self._inbox = self._bus.inbox()
-        await self._bus.subscribe(f"{self._inbox}.*", self._on_unheard)
 
     def stop(self) -> None:
         for queue in self._queues.values():
@@ -128,23 +128,14 @@ class Queues:
         self, subject: str, command: ClaimNote, reply_to: str, reply: NoteReply
     ) -> None:
         """Send a claim's answer. The broker says at once when nobody listens on `reply_to`."""
-        if not reply_to:
-            return
         token = 0 if reply.note is None or reply.reason else reply.note.claim.fence
-        heard = ""
-        if token:
-            heard = f"{self._inbox}.{new_id()}"
-            self._unheard[heard] = (subject, command, token)
-            asyncio.get_running_loop().call_later(10.0, self._unheard.pop, heard, None)
-        await self._bus.publish(reply_to, _encode(reply), heard)
 
-    async def _on_unheard(self, message: Msg) -> None:
-        status = (message.headers or {}).get("Status", "")
-        grant = self._unheard.pop(message.subject, None)
-        if status == "503" and grant is not None:
-            task = asyncio.create_task(self._give_back(*grant))
+        def gone() -> None:
+            task = asyncio.create_task(self._give_back(subject, command, token))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+
+        await self._answers.send(reply_to, _encode(reply), gone if token else None)
 
     async def _give_back(self, subject: str, command: ClaimNote, token: int) -> None:
         log.info("grant_unheard", token=token)

@@ -2,8 +2,8 @@
 
 Arguments are read, the tool runs, and whatever comes of it becomes a result: nothing raises out of
 here but cancellation. A mistake of the caller is logged at debug level, a refusal at error level
-without a stack, and an exception nobody foresaw once with its traceback; the caller learns only
-that it happened.
+without a stack unless asking again will do, and an exception nobody foresaw once with its
+traceback; the caller learns only that it happened.
 """
 
 from __future__ import annotations
@@ -110,5 +110,6 @@ def _judge(fault: Fault) -> tuple[Outcome, str]:
 
 
 def _note(tool: str, fault: Fault, outcome: Outcome, reason: str) -> None:
-    write = log.debug if outcome == "mistake" else log.error
+    quiet = log.info if fault.retryable else log.error  # a node that is starting is no error
+    write = log.debug if outcome == "mistake" else quiet
     write(f"tool_{outcome}", tool=tool, code=fault.code, reason=reason)

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 from contracts.extract import Symbol, decompressed
 from contracts.ids import RecordKey, RepoId, opaque
+from contracts.note_rules import LAST_MS
 from contracts.tools.repocontext import EntryView
 from services.query import bounds
 from services.query.sessions import SessionState
-from store.read.live import Snapshot
 from store.rows import FileRow, RepoRow
 
 _ABSENT_KIND = {
@@ -17,7 +17,6 @@ _ABSENT_KIND = {
     "content": "Content", "xref": "CrossReference", "mem": "Memory", "session": "Session",
 }  # fmt: skip
 _FIELD_CHARS = 2_000
-_LAST_MS = 253_402_300_799_000  # the end of the year 9999
 _FILES_SHOWN = 100  # of those that declare one symbol
 _RECEIPTS_SHOWN = 100  # of a session, and as many possessions
 
@@ -26,7 +25,7 @@ def time_text(milliseconds: int) -> str | None:
     """UTC in ISO 8601; None for 0, which means never. What lies beyond is told as the last moment."""
     if not milliseconds:
         return None
-    stamp = datetime.fromtimestamp(min(milliseconds, _LAST_MS) / 1000, UTC)
+    stamp = datetime.fromtimestamp(max(0, min(milliseconds, LAST_MS)) / 1000, UTC)
     return stamp.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -80,9 +79,9 @@ def of_package(repo_id: RepoId, path: str, files: list[FileRow]) -> EntryView:
     )  # fmt: skip
 
 
-def of_symbol(repo_id: RepoId, row: FileRow, symbol: Symbol, others: list[str]) -> EntryView:
-    """A symbol as its first declaring file states it; `others` declare it as well."""
-    declaring = sorted({row.path, *others}) if others else []
+def of_symbol(repo_id: RepoId, row: FileRow, symbol: Symbol, declaring: list[str]) -> EntryView:
+    """A symbol as its first declaring file states it; `declaring` are the paths of all."""
+    several = len(declaring) > 1
     fields = {
         "filePath": row.path,
         "startLine": str(symbol.start_line),
@@ -92,8 +91,8 @@ def of_symbol(repo_id: RepoId, row: FileRow, symbol: Symbol, others: list[str]) 
         "kind": symbol.kind,
         "visibility": symbol.visibility,
         "doc": symbol.doc[:_FIELD_CHARS],
-        "declaringFiles": ", ".join(bounds.first(declaring, _FILES_SHOWN)),
-        "declaringFileCount": str(len(declaring)) if declaring else "",
+        "declaringFiles": ", ".join(bounds.first(declaring, _FILES_SHOWN)) if several else "",
+        "declaringFileCount": str(len(declaring)) if several else "",
     }
     return EntryView(
         key=str(RecordKey(repo_id, "symbol", symbol.fq_name)), exists=True, kind="Symbol",
@@ -169,25 +168,6 @@ def _one_to_a_line(referrers: list[tuple[str, str]]) -> str:
             bounds.ANSWER_BYTES // 2,
         )
     )
-
-
-def symbol_entry(snapshot: Snapshot, repo_id: RepoId, fq_name: str) -> EntryView | None:
-    """The entry of a symbol by its fully qualified name."""
-    found: list[tuple[FileRow, Symbol]] = []
-    for sequence in snapshot.declaring(repo_id, fq_name):
-        path = snapshot.path(repo_id, sequence)
-        row = None if path is None else snapshot.file(repo_id, path)
-        body = None if row is None else snapshot.body(repo_id, sequence)
-        if row is None or body is None:
-            continue
-        symbol = next((symbol for symbol in body.symbols if symbol.fq_name == fq_name), None)
-        if symbol is not None:
-            found.append((row, symbol))
-    if not found:
-        return None
-    found.sort(key=lambda pair: pair[0].path)
-    row, symbol = found[0]
-    return of_symbol(repo_id, row, symbol, [other.path for other, _ in found[1:]])
 
 
 def symbol_key(repo_id: str, fq_name: str) -> str:

@@ -8,9 +8,10 @@ from contracts.ids import RepoId
 from contracts.tools.repocontext import IndexStatus, JobStatus, Pacing
 from services.kernel.settings import Settings
 from services.query.entries import time_text
+from store.read import notes
 from store.read.history import standing_of
 from store.read.live import Snapshot
-from store.rows import Counters
+from store.rows import Counters, RepoRow
 
 # Of a command line that asks the projection: it hears no worker.
 _UNKNOWN_PACE = Pacing(state="Idle", batch_delay_milliseconds=0, foreground_requests=0)
@@ -59,6 +60,15 @@ def index_status(
         pacing=pacing if running else None,
         history_commits=history.commits,
         history_notice=history.notice or None,
+    )
+
+
+def embedded_sources(snapshot: Snapshot, row: RepoRow) -> int:
+    """Files, symbols and notes that have a vector."""
+    return (
+        row.counters.embedded
+        + row.counters.embedded_symbols
+        + notes.embedded(snapshot, row.repo_id)
     )
 
 

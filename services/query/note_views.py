@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from contracts.ids import RecordKey, parse_key
 from contracts.notes import Link, Note
 from contracts.tools.repocontext import EntryView
-from services.query import entries
+from services.query.declared import Declared
 from services.query.entries import time_text
 from services.source.free_text import visible
 from store.read.live import Snapshot
@@ -85,7 +85,7 @@ def digest_of(snapshot: Snapshot, target: RecordKey) -> str | None:
     if target.family == "file":
         file = snapshot.file(target.repo_id, target.name)
         return None if file is None else file.digest
-    symbol = entries.symbol_entry(snapshot, target.repo_id, target.name)
+    symbol = Declared(snapshot, target.repo_id).entry(target.name)
     return None if symbol is None else symbol.fields.get("digest", "")
 
 

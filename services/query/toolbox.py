@@ -38,6 +38,9 @@ class HasCaller(Protocol):
 
 V = TypeVar("V", bound=HasCaller)
 _DESCRIBED = 4
+_SAYS_LITTLE = frozenset(
+    {"list", "show", "find", "get", "give", "tell", "look"}
+)  # what all tools do
 
 
 class Toolbox(Generic[V]):
@@ -83,7 +86,7 @@ class Toolbox(Generic[V]):
     def _found(self, caller: Caller, query: str) -> FoundTools:
         reachable = self._visibility.reachable(caller)
         named = reachable.get(query.strip())
-        best = [named] if named is not None else _fitting(query, list(reachable.values()))
+        best = [named] if named is not None else fitting(query, list(reachable.values()))
         shown = {entry.name for entry in best}
         return FoundTools(
             tools=tuple(
@@ -99,11 +102,12 @@ class Toolbox(Generic[V]):
         )
 
 
-def _fitting(query: str, entries: list[Tool[V, Any, Any]]) -> list[Tool[V, Any, Any]]:
+def fitting(query: str, entries: list[Tool[V, Any, Any]]) -> list[Tool[V, Any, Any]]:
     """The tools whose own words answer the query best; rare words say more than common ones."""
     shelves = [_shelf(entry) for entry in entries]
     scores = [0.0] * len(entries)
-    for word in query_terms(query).words:
+    words = query_terms(query).words
+    for word in [word for word in words if word not in _SAYS_LITTLE] or words:
         holders = [number for number, shelf in enumerate(shelves) if word in shelf]
         for number in holders:
             scores[number] += shelves[number][word] * math.log(1 + len(entries) / len(holders))

@@ -24,6 +24,7 @@ from services.source.terms import U8
 F4 = NDArray[np.float32]
 _FIRST_REST_S = 60.0
 _LONGEST_REST_S = 900.0
+_SERVER_REST_S = 5.0, 60.0  # of a server that did not answer: at first, and at most
 _PATIENCE_S = 5.0  # a person waits for the answer
 _QUERY_CHARS = 8_000
 _REMEMBERED = 256
@@ -61,8 +62,13 @@ def endpoint_of(settings: EmbedSettings, *, timeout_s: float, tries: int) -> End
 class Breaker:
     """Leaves alone what has just failed. Thread-safe; looking at it consumes nothing."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        rests_s: tuple[float, float] = (_FIRST_REST_S, _LONGEST_REST_S),
+    ) -> None:
         self._clock = clock
+        self._first_s, self._longest_s = rests_s
         self._lock = threading.Lock()
         self._rest_s = 0.0
         self._probe_at = 0.0
@@ -91,7 +97,7 @@ class Breaker:
 
     def failed(self) -> None:
         with self._lock:
-            self._rest_s = min(self._rest_s * 2, _LONGEST_REST_S) if self._rest_s else _FIRST_REST_S
+            self._rest_s = min(self._rest_s * 2 or self._first_s, self._longest_s)
             self._probe_at = self._clock() + self._rest_s
 
 
@@ -100,7 +106,7 @@ class QueryEmbedder:
 
     def __init__(self, settings: EmbedSettings) -> None:
         self.provider = settings.embed_provider
-        self.breaker = Breaker()
+        self.breaker = Breaker(rests_s=_SERVER_REST_S)
         self.fault: Fault | None = None  # why the newest remote call failed; None after a success
         self._remembered: OrderedDict[str, F4] = OrderedDict()
         self._model: StaticModel | None = None
@@ -115,15 +121,21 @@ class QueryEmbedder:
             self.fault = fault
 
     @property
-    def space(self) -> str:
-        """The space of this process's vectors; "" while there is none or a server has not told."""
+    def known_space(self) -> str:
+        """The space of this process's vectors; "" while there is none or a server has not told.
+
+        For who only looks: no server is asked.
+        """
         if self._model is not None:
             return self._model.space
-        if self._endpoint is None:
-            return ""
-        if not self._endpoint.space:
+        return "" if self._endpoint is None else self._endpoint.space
+
+    @property
+    def space(self) -> str:
+        """As `known_space`; a server that has not told is asked."""
+        if self._endpoint is not None and not self._endpoint.space:
             self._ask(self._endpoint, "dimension")
-        return self._endpoint.space
+        return self.known_space
 
     def vector(self, text: str) -> F4 | None:
         """Unit vector of a question; None when it cannot be had now."""

@@ -8,6 +8,7 @@ is changed.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
@@ -16,7 +17,10 @@ ARGUMENTS = (
     "repoId", "topic", "id", "kind", "title", "body", "author", "provenance", "tags", "addLinks", "removeLinks",
     "ttlSeconds", "fencingToken", "key", "fields", "addTags", "removeTags", "region",
 )  # fmt: skip
-_BY_NAME = {name.casefold(): name for name in ARGUMENTS}
+FACT_ARGUMENTS = (
+    "repository", "id", "match", "content", "tags", "context", "memory_type", "certainty", "status",
+    "expires_after_days", "superseded_by", "upsert_match", "upsert_threshold", "force",
+)  # fmt: skip
 _FRAMING = frozenset({"parameter", "invoke", "function_calls"})
 _GAP = 2_048  # characters between two markers, and after an opening one
 _MARKER = re.compile(
@@ -27,11 +31,15 @@ _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 _USERINFO_ENDS = re.compile(r"[/\\?#\s\"<>]")
 
 # Controls (a tab and a line feed are text), directional marks, overrides and isolates, zero-width and
-# other invisible characters, tag characters, halves of surrogate pairs.
+# other invisible characters, fillers, tag characters, halves of surrogate pairs; and variation
+# selectors, of which one chooses how the character before it looks, and more can only carry a message.
 _HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e007f\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
+    "|(?<=[\u180b-\u180d\ufe00-\ufe0f\U000e0100-\U000e01ef])[\u180b-\u180d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
+_JOINERS = "\u200c\u200d"
+_FIRST_JOINED = 0x0590  # from Hebrew on, and emoji; Latin, Greek and Cyrillic join nothing
 
 
 class Marker(Struct, frozen=True):
@@ -44,7 +52,7 @@ class Marker(Struct, frozen=True):
     argument: str  # the argument it stands for; "" of none
 
 
-def swallowed(text: str) -> tuple[str, ...] | None:
+def swallowed(text: str, arguments: tuple[str, ...] = ARGUMENTS) -> tuple[str, ...] | None:
     """The arguments that a text ends in the markup of, in order; None for a text that does not.
 
     It does when two or more markers, one of them closing, run up to its end. One marker in prose, or
@@ -52,7 +60,7 @@ def swallowed(text: str) -> tuple[str, ...] | None:
     """
     if "<" not in text:
         return None
-    markers = list(_markers(text))
+    markers = list(_markers(text, {name.casefold(): name for name in arguments}))
     run: list[Marker] = []
     end = len(text)
     for marker in reversed(markers):
@@ -67,15 +75,15 @@ def swallowed(text: str) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-def _markers(text: str) -> Iterable[Marker]:
+def _markers(text: str, by_name: Mapping[str, str]) -> Iterable[Marker]:
     for found in _MARKER.finditer(text):
         name = found["name"].casefold()
-        if name not in _FRAMING and name not in _BY_NAME:
+        if name not in _FRAMING and name not in by_name:
             continue
-        argument = _BY_NAME.get(name, "")
+        argument = by_name.get(name, "")
         attribute = _NAME_ATTRIBUTE.search(found["rest"]) if name == "parameter" else None
         if attribute is not None:
-            argument = _BY_NAME.get(attribute[1].casefold(), attribute[1])
+            argument = by_name.get(attribute[1].casefold(), attribute[1])
         yield Marker(found.start(), found.end(), name, bool(found["closing"]), argument)
 
 
@@ -103,12 +111,17 @@ def credential(text: str) -> tuple[int, int] | None:
     return None
 
 
-def mistakes(texts: Mapping[str, str | None]) -> tuple[str, str] | None:
-    """What is wrong with the first of some named texts, and what to do; None when nothing is."""
+def mistakes(
+    texts: Mapping[str, str | None], arguments: tuple[str, ...] = ARGUMENTS
+) -> tuple[str, str] | None:
+    """What is wrong with the first of some named texts, and what to do; None when nothing is.
+
+    `arguments` are those of the tool that was called.
+    """
     for name, text in texts.items():
         if not text:
             continue
-        lost = swallowed(text)
+        lost = swallowed(text, arguments)
         if lost is not None:
             others = [argument for argument in lost if argument != name]
             told = (
@@ -135,9 +148,36 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     text = text.replace("\r\n", "\n")
-    return _HIDDEN.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
+    return _HIDDEN.sub(_written_out, text)
 
 
 def hides(text: str) -> bool:
     """Whether a text holds characters that nobody would see."""
-    return _HIDDEN.search(text) is not None
+    return any(not _joins(found) for found in _HIDDEN.finditer(text))
+
+
+def bared(text: str) -> str:
+    """The text without the characters that nobody would see."""
+    return _HIDDEN.sub(lambda found: found[0] if _joins(found) else "", text)
+
+
+def _written_out(found: re.Match[str]) -> str:
+    return found[0] if _joins(found) else f"<U+{ord(found[0]):04X}>"
+
+
+def _joins(found: re.Match[str]) -> bool:
+    """Whether a zero-width joiner or non-joiner is spelling: between letters of a script that joins
+    its letters, as in Persian and Hindi, or between the parts of an emoji."""
+    if found[0] not in _JOINERS:
+        return False
+    text, at = found.string, found.start()
+    before, after = text[at - 1 : at], text[at + 1 : at + 2]
+    return _is_joined(before) and _is_joined(after)
+
+
+def _is_joined(character: str) -> bool:
+    return (
+        character != ""
+        and ord(character) >= _FIRST_JOINED
+        and unicodedata.category(character) in ("Lo", "Mn", "Mc", "So", "Sk", "Sm")
+    )

@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from services.source.emphasis import opening, topic
 from services.source.words import DOTTED_WORD, hash_term, normal_stem, stem, tokenise
 
 _STOP_TEXT = """
@@ -46,6 +47,8 @@ _LONGEST = 8_000  # characters; of a longer query, such as a log, its beginning 
 _MOST_WORDS = 200
 _MOST_NAMES = 64
 _MOST_STEMS = 64  # words compared with the names of files, and joined with their neighbours
+_LATER = 0.5  # weight of what only the sentences after the first say
+_TOPIC = 2.0  # of what is named before a colon
 
 _Slice = TypeVar("_Slice", str, tuple[str, ...], list[str])
 
@@ -60,6 +63,8 @@ class QueryTerms:
     stems: tuple[str, ...]  # normal stems worth comparing with `file_stem`, distinct
     asks_tests: bool
     asks_docs: bool
+    weights: npt.NDArray[np.float32]  # of each term: what is said first counts most
+    stem_weights: tuple[float, ...]  # of each stem, at most 1
 
 
 def query_terms(query: str) -> QueryTerms:
@@ -72,13 +77,27 @@ def query_terms(query: str) -> QueryTerms:
     words = tuple(word for word in every if word not in STOP_WORDS) or tuple(every)
     words = _ends(words, _MOST_WORDS, ())
     identifiers = _ends(_identifiers(query), _MOST_NAMES, ())
+    stems = _stems(query, identifiers)
+    first, named = opening(query), frozenset(tokenise(topic(query), singles=False))
+    if first == query:
+        weights, stem_weights = [1.0] * len(words), (1.0,) * len(stems)
+    else:
+        early = frozenset(tokenise(first, singles=False))
+        weights = [1.0 if word in early else _LATER for word in words]
+        early = frozenset(_stems(first, _identifiers(first)))
+        stem_weights = tuple(1.0 if stem in early else _LATER for stem in stems)
+    if named:
+        pairs = zip(words, weights, strict=True)
+        weights = [weight * _TOPIC if word in named else weight for word, weight in pairs]
     return QueryTerms(
         terms=np.array(list(map(hash_term, words)), np.uint64),
         words=words,
         identifiers=identifiers,
-        stems=_stems(query, identifiers),
+        stems=stems,
         asks_tests=_TESTS.search(query) is not None,
         asks_docs=_DOCS.search(query) is not None,
+        weights=np.array(weights, np.float32),
+        stem_weights=stem_weights,
     )
 
 

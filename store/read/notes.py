@@ -46,3 +46,8 @@ def rows(snapshot: Snapshot) -> Iterator[NoteRow]:
     """Every record of every repository, deleted ones included, in the order of their keys."""
     for _, raw in snapshot.txn.items("notes", b""):
         yield _row(raw)
+
+
+def embedded(snapshot: Snapshot, repo_id: str) -> int:
+    """How many notes of a repository have vectors."""
+    return sum(1 for _ in snapshot.txn.keys("note_vectors", keys.repo(repo_id)))

@@ -62,7 +62,7 @@ def _stored(node: nodes.Node) -> dict[str, tuple[bytes, bytes]]:
 def _resolved_here(node: nodes.Node) -> dict[str, tuple[bytes, bytes]]:
     """What one process makes of all files, instead of several that share them."""
     projections = Projections(node.state / "projections")
-    live = LiveMap(projections, node.repo_id)
+    live = LiveMap(projections, node.repo_id, node.state / "cache" / "maps")
     live.look()
     live.known = {}
     everything = Pending(tuple(live.rows.values()), ())

@@ -23,6 +23,7 @@ from tests.pipeline.memory_node import REPO, MemoryNode, memory_node, token_of
 pytestmark = [pytest.mark.slow, pytest.mark.broker, pytest.mark.anyio]
 
 WRITERS = 6
+CLAIMERS = 3
 KILLS = ("memory", "broker", "memory", "both")
 BETWEEN_S = 0.7
 
@@ -102,7 +103,7 @@ async def test_no_answered_write_is_lost_and_none_is_doubled(
             await node.remember("1")
             writers = Writers(node)
             writing = [asyncio.create_task(writers.add(number)) for number in range(WRITERS)]
-            writing.append(asyncio.create_task(writers.claim()))
+            writing += [asyncio.create_task(writers.claim()) for _ in range(CLAIMERS)]
             for victim in KILLS:
                 await asyncio.sleep(BETWEEN_S)
                 if victim != "broker":

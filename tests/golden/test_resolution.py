@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from services.resolution.edges import Edge
+from services.resolution.ids import symbol_id
 from tests.resolution_project import Project
 
 CASES = Path(__file__).with_name("resolution")
@@ -30,6 +31,26 @@ def test_every_call_means_what_a_reader_says(case: str, update_golden: bool) -> 
         place.write_text(text + "\n=== edges\n" + "".join(f"{line}\n" for line in found))
         expected = found
     assert found == expected
+
+
+@pytest.mark.parametrize("case", sorted(path.stem for path in CASES.glob("*.txt")))
+def test_every_target_is_the_id_of_a_symbol(case: str) -> None:
+    files, _ = read((CASES / f"{case}.txt").read_text())
+    project = Project(files)
+    summaries = project.resolver._index.summaries
+    known = {
+        symbol_id(summaries[path].language, symbol)
+        for path, body in project.bodies.items()
+        for symbol in body.symbols
+    }
+    targets = {
+        target
+        for edges in project.edges().values()
+        for edge in edges
+        for target in (edge.target, *edge.candidates)
+        if target and not target.startswith("N:")
+    }
+    assert targets <= known
 
 
 def read(text: str) -> tuple[dict[str, str], list[str]]:

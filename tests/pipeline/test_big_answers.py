@@ -84,7 +84,11 @@ async def test_a_page_of_long_entries_ends_early_and_the_next_goes_on_from_there
     more = True
     while more:
         page = await running.call(
-            "repocontext_scan", repoId="demo", scope="Symbols", pageSize=500, continuationToken=token
+            "repocontext_scan",
+            repoId="demo",
+            scope="Symbols",
+            pageSize=500,
+            continuationToken=token,
         )
         assert size(page) < ANSWER_BYTES + HEADROOM
         names += [entry.fully_qualified_name for entry in page.entries]
@@ -103,6 +107,21 @@ async def test_a_recalled_text_is_complete_or_says_how_much_was_left_off(running
     left_off = int(foreign.fields["textLeftOff"].split()[0])
     assert len(foreign.fields["text"]) + left_off == 65_536
     assert size(foreign) < TEXT_BYTES + HEADROOM
+
+
+async def test_a_walk_along_long_notes_ends_early_and_says_so(running: Node) -> None:
+    note = {"repoId": "demo", "topic": "long", "body": "word " * 2_000}
+    keys = [
+        (await running.call("repocontext_remember", id=f"n{number}", **note)).key
+        for number in range(12)
+    ]
+    seed = await running.call("repocontext_remember", id="seed", addLinks={"see": keys}, **note)
+
+    found = await running.call("repocontext_neighbors", key=seed.key, maxNodes=100)
+
+    assert 0 < len(found.neighbors) < len(keys)
+    assert found.truncated
+    assert size(found) < ANSWER_BYTES + 10_000 + HEADROOM  # the note that went over is shown
 
 
 async def test_a_pasted_log_is_not_told_back(running: Node) -> None:

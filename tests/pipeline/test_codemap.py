@@ -7,6 +7,7 @@ import contextlib
 import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -16,8 +17,14 @@ from contracts import subjects
 from contracts.errors import Fault
 from services.query import results
 from services.query.catalogue import TOOLS
+from services.resolution.index import hashes
+from services.resolver import live as live_map
+from services.resolver import main as resolver_worker
+from services.resolver import recall
 from services.resolver.live import LiveMap, Pending
-from store.read.live import Snapshot
+from services.resolver.recall import RecalledIndex
+from store import map_segment
+from store.read.live import Projections, Snapshot
 from store.read.maps import Maps
 from tests.broker import Broker
 from tests.gitrepo import new_repository
@@ -331,6 +338,86 @@ async def test_references_and_graphs_tell_what_is_certain_and_what_is_not(
     assert span.content.splitlines()[0] == "    4 | def checkout():"
 
 
+async def test_no_callers_is_never_all_that_is_said(broker: Broker, tmp_path: Path) -> None:
+    root = shop(tmp_path / "trees" / "shop")
+    write(
+        root,
+        hooks="from orders import price\n\n\nclass Hook:\n    def __init__(self, run):\n"
+        "        self.run = run\n\n\ndef passed():\n    return 1\n\n\nHOOK = Hook(passed)\n",
+    )
+    async with desk(broker, tmp_path, root) as here:
+
+        async def callers(symbol: str) -> tuple[Any, list[dict[str, object]]]:
+            answer = await here.call("graph_callers", symbol_id=symbol, workspace_id="live")
+            return answer, [action.parameters for action in answer.next_actions]
+
+        value, value_next = await callers("M:hooks.passed")
+        made, made_next = await callers("M:hooks.Hook.__init__")
+        over, over_next = await callers("M:orders.RushOrder.total")
+        plain, plain_next = await callers("M:shop.checkout")
+        trace = await here.call(
+            "graph_trace_feature", entry_point="checkout", depth=1, workspace_id="live"
+        )
+
+    assert value.data.total_nodes_found == made.data.total_nodes_found == 0
+    assert "read 1 times" in value.answer
+    assert value_next == [{"symbol_id": "M:hooks.passed", "kind": "read"}]
+    assert "T:hooks.Hook" in made.answer
+    assert made_next == [{"symbol_id": "T:hooks.Hook"}]
+    assert "M:orders.Order.total" in over.answer
+    assert over_next[-1] == {"symbol_id": "M:orders.Order.total"}
+    assert plain.answer == "0 callers of M:shop.checkout within 1 level"
+    assert plain_next == []
+    assert trace.answer == "2 calls below shop.checkout"
+
+
+async def test_a_search_takes_ids_beginnings_and_each_declaration_once(
+    broker: Broker, tmp_path: Path
+) -> None:
+    root = shop(tmp_path / "trees" / "shop")
+    (root / "over.ts").write_text(
+        "export function pick(): number\nexport function pick(a: string): number\n"
+        "export function pick(a?: string): number { return a ? 1 : 2 }\n"
+        "export function parseHeader(): void {}\n"
+    )
+    async with desk(broker, tmp_path, root) as here:
+        live = {"workspace_id": "live"}
+        by_id = await here.found("M:orders.Order.total", **live)
+        once = await here.data("symbols_search", query="pick", **live)
+        browsed = await here.data("symbols_search", kinds=["method"], file_path="over.ts", **live)
+        begun = await here.call("symbols_search", query="parseHe", **live)
+
+    assert by_id[0] == "M:orders.Order.total"
+    assert [hit.symbol_id for hit in once.hits] == ["M:over.pick"]
+    assert once.total_count == 1
+    assert browsed.total_count == 2
+    assert [hit.symbol_id for hit in begun.data.hits] == ["M:over.parseHeader"]
+    assert "parseHe*" in begun.answer
+
+
+async def test_lines_are_those_of_the_index_and_git_keeps_its_own(
+    broker: Broker, tmp_path: Path
+) -> None:
+    root = shop(tmp_path / "trees" / "shop")
+    (root / "feed.py").write_bytes(
+        b"def one():\r\n    return 1\r\n\x0c\r\ndef two():\r\n    return one()\r\n"
+    )
+    async with desk(broker, tmp_path, root) as here:
+        live = {"workspace_id": "live"}
+        span = await here.data(
+            "symbols_get_definition_span", symbol_id="two", context_lines=0, **live
+        )
+        text = await here.data("code_search_text", pattern="def two", **live)
+        hidden = [
+            await here.refused("code_get_span", file_path=path, start_line=1, end_line=1)
+            for path in (".git/config", ".GIT/config", "./.git/HEAD")
+        ]
+
+    assert span.content.splitlines() == ["    4 | def two():", "    5 |     return one()"]
+    assert [match.line for match in text.matches] == [4]
+    assert {fault.code for fault in hidden} == {"NOT_FOUND"}
+
+
 async def test_other_commits_and_trees_without_git_have_baselines(
     broker: Broker, tmp_path: Path
 ) -> None:
@@ -418,6 +505,8 @@ async def test_what_lies_outside_is_refused(broker: Broker, tmp_path: Path) -> N
     async with desk(broker, tmp_path, root) as here:
         outside = Desk(here.node, tmp_path)
         away = await outside.refused("repo_status")
+        by_id = await here.node.call("repo_status", repo_path=root.name)
+        assert by_id.data.repo_id == (await here.data("repo_status")).repo_id
         unknown = Desk(here.node, tmp_path / "trees")
         missing = await unknown.refused("symbols_search", query="x")
         reads = [
@@ -495,9 +584,104 @@ async def test_the_live_map_follows_edits_as_a_fresh_resolve_would(
     assert set(followed) == {"README.md", "orders.py", "shop.py"}
 
 
+async def test_after_a_rest_edits_give_what_a_fresh_resolve_gives(
+    broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        resolver_worker, "_IDLE_S", 0.02
+    )  # it lets go of everything between the steps
+    monkeypatch.setattr(live_map, "_RECALL_FILES", 0)
+    monkeypatch.setattr(live_map, "_NEWER_MOST", 2)
+    came_back: list[int] = []
+
+    def recalled(projections: Projections, repo_id: str, file: Path) -> RecalledIndex | None:
+        found = recall.recalled(projections, repo_id, file)
+        if found is not None:
+            came_back.append(len(found.summaries))
+        return found
+
+    monkeypatch.setattr(live_map, "recall", SimpleNamespace(make=recall.make, recalled=recalled))
+    root = shop(tmp_path / "trees" / "shop")
+    async with desk(broker, tmp_path, root) as here:
+        again = "from shop import place\n\n\ndef again():\n    return place(1)\n"
+        steps: list[dict[str, str]] = [
+            {"extra": again},
+            {"orders": ORDERS.replace("def price", "def cost")},
+            {"orders": ORDERS, "shop": SHOP.replace("def place", "def put")},
+            {"shop": SHOP, "more": "class Order:\n    pass\n"},
+        ]
+        for step in steps:
+            write(root, **step)
+            await here.node.add(root, "shop")
+            await here.resolved()
+            assert stored(here) == resolved_anew(here)
+        (root / "orders.py").unlink()
+        await here.node.add(root, "shop")
+        await here.resolved()
+
+        assert stored(here) == resolved_anew(here)
+
+    assert max(came_back) >= 3
+
+
+async def test_a_whole_repository_is_resolved_and_prepared_in_a_process_of_its_own(
+    broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resolver_worker, "_COLD_FILES", 1)
+    monkeypatch.setattr(live_map, "_RECALL_FILES", 0)
+    root = shop(tmp_path / "trees" / "shop")
+    cache = tmp_path / "state" / "cache" / "maps"
+    async with desk(broker, tmp_path, root) as here:
+        with here.node.host.read() as snapshot:
+            repo = snapshot.repo("shop")
+        assert repo is not None
+        made = [
+            map_segment.cache_file(cache, name)
+            for name in (map_segment.live_name(repo), map_segment.recall_name(repo))
+        ]
+        await here.node.until(lambda _: all(file.exists() for file in made))
+        segment = map_segment.load(made[0])
+        index = recall.recalled(here.node.host.projections, "shop", made[1])
+        cold = stored(here)
+        with here.node.host.read() as snapshot:
+            newest = Maps(snapshot.txn, "shop").newest()
+        assert cold == resolved_anew(here)
+        write(root, shop=SHOP.replace("def place", "def put"))
+        await here.node.add(root, "shop")
+        await here.resolved()
+        assert stored(here) == resolved_anew(here)
+
+    assert segment is not None
+    assert index is not None
+    assert segment.upto == index.upto == newest
+    assert sorted(index.summaries) == ["README.md", "orders.py", "shop.py"]
+    assert index.dependents({*hashes("python", [("#module", "orders")])}) == ["shop.py"]
+
+
+async def test_what_was_stored_by_another_is_told_and_never_resolved_with(
+    broker: Broker, tmp_path: Path
+) -> None:
+    root = shop(tmp_path / "trees" / "shop")
+    file = tmp_path / "recall.seg"
+    async with desk(broker, tmp_path, root) as here:
+        with here.node.host.read() as snapshot:
+            assert recall.make(Maps(snapshot.txn, "shop"), file)
+        index = recall.recalled(here.node.host.projections, "shop", file)
+        assert index is not None
+        assert index.summaries["shop.py"].language == "python"
+        write(root, orders=ORDERS.replace("def price", "def cost"))
+        await here.node.add(root, "shop")
+        await here.resolved()
+        known, moved_on = index.summaries["shop.py"], index.summaries["orders.py"]
+
+    assert known.decls
+    assert not moved_on.decls
+    assert index.broken
+
+
 def resolved_anew(here: Desk) -> dict[str, tuple[bytes, bytes]]:
     """What a resolver that knows nothing makes of the live files."""
-    live = LiveMap(here.node.host.projections, here.root.name)
+    live = LiveMap(here.node.host.projections, here.root.name, here.root.parent / "fresh")
     live.look()
     live.known = {}
     everything = Pending(tuple(live.rows.values()), ())

@@ -15,6 +15,7 @@ from contracts.notes import MEMORY_TOPIC
 from contracts.subjects import note_log
 from ops.commands.memory_history import read as history_of
 from services.query import results
+from store import keys
 from store.read.live import Snapshot
 from tests.broker import Broker
 from tests.pipeline.inprocess import Node, node
@@ -345,6 +346,28 @@ async def test_a_slug_means_its_registered_repository(running: Node, tmp_path: P
     assert [(each.slug, each.total) for each in repositories.repositories] == [(SLUG, 2)]
     found = await running.call("repocontext_search", repoId="demo", query="kept registered")
     assert {hit.entry.id for hit in found.hits} >= {str(before.id), str(after.id)}
+
+    def embedded(snapshot: Snapshot) -> bool:
+        row = snapshot.repo(RepoId("demo"))
+        kept = keys.repo("demo")
+        return (
+            row is not None
+            and row.counters.embedded == 1
+            and any(True for _ in snapshot.txn.keys("note_vectors", kept))
+        )
+
+    await running.until(embedded)
+    (shown,) = (await running.call("repocontext_list_repos")).repos
+    assert shown.embedded_vector_count == 3  # the file, its function, the note under the id
+    # The two lie in different namespaces, which nobody who names the repository has to know.
+    retired = await running.call(
+        "memory_deprecate", repository=SLUG, ids=[before.id], superseded_by=after.id
+    )
+    assert (retired.count, retired.deprecated[0].superseded_by) == (1, after.id)
+    pointed = await running.call(
+        "memory_update", repository=SLUG, id=after.id, superseded_by=before.id
+    )
+    assert pointed.memory.superseded_by == before.id
     await running.call("memory_delete_many", repository="demo", ids=[before.id, after.id])
     assert (await running.call("list_repositories")).total_count == 0
 

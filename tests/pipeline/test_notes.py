@@ -225,6 +225,51 @@ async def test_what_hides_in_a_note_is_shown_when_it_is_read(node: MemoryNode) -
     assert entry.fields["provenance"] == ""
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"ttlSeconds": 10**15},
+        {"ttlSeconds": 10**40},
+        {"tags": ["x" * 201]},
+        {"addLinks": {"r" * 201: ["repo/demo"]}},
+        {"addLinks": {"r": ["repo/demo/file/" + "x" * 4_000]}},
+        {"body": "\x07" * 100_000},
+    ],
+)
+async def test_what_could_not_be_read_again_is_not_written(
+    node: MemoryNode, given: dict[str, Any]
+) -> None:
+    fault = await refusal(node, "repocontext_remember", repoId="demo", topic="t", id="1", **given)
+
+    assert isinstance(fault, InvalidArgument)
+    assert not (await node.call("repocontext_recall", key="repo/demo/mem/t/1")).exists
+
+
+async def test_a_lapse_beyond_all_times_is_refused(node: MemoryNode) -> None:
+    key = await remembered(node, id="1")
+
+    fault = await refusal(node, "repocontext_forget", key=key, lapse=True, lapseSeconds=10**15)
+
+    assert "hundred years" in fault.message
+
+
+async def test_a_token_that_no_message_can_carry_is_judged_as_any_other(node: MemoryNode) -> None:
+    key = await remembered(node, id="1")
+    unclaimed = await node.call("repocontext_release_claim", key=key, fencingToken=10**40)
+    await node.call("repocontext_claim", key=key, owner="a")
+
+    released = await node.call("repocontext_release_claim", key=key, fencingToken=10**40)
+    renewed = await node.call("repocontext_renew_claim", key=key, fencingToken=-(10**40))
+    fault = await refusal(
+        node, "repocontext_update", key=key, fields={"title": "x"}, fencingToken=10**40
+    )
+
+    assert (unclaimed.reason, released.reason) == ("unclaimed", "stale")
+    assert released.fencing_token == 10**40
+    assert renewed.reason == "superseded"
+    assert "UnissuedToken" in fault.message
+
+
 # -- lifetime -----------------------------------------------------------------------------------
 
 

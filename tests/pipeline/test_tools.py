@@ -235,6 +235,7 @@ async def test_without_an_embedder_answers_are_by_keyword_and_ready(
         by_body = await started.call("repocontext_search", repoId="demo", query="basket")
         health = await started.call("repocontext_health", repoId="demo")
 
+    assert health.repository.vector_coverage.pending is False  # nobody makes any
     assert (by_name.mode, by_name.retrieval_path) == ("keyword", "keyword.no_embedder")
     assert by_name.hits[0].entry.path == "quokka.py"
     assert by_name.hits[0].reasons[0] == "path-name-match"
@@ -494,6 +495,22 @@ async def test_a_proven_repository_stays_ready_for_a_while_after_a_fault(running
     assert "keyword.vector_plane_unavailable" in held.repository.reason
     assert (later.retrieval_ready, later.retrieval_phase) == (False, "building")
     assert (healed.retrieval_ready, healed.repository.reason) == (True, None)
+
+
+async def test_a_repository_whose_last_file_is_deleted_keeps_nobody_waiting(
+    broker: Broker, tmp_path: Path
+) -> None:
+    root = tmp_path / "one"
+    root.mkdir()
+    (root / "only.py").write_text("def only():\n    return 1\n")
+    async with node(broker, tmp_path / "state", tmp_path, mode="workspace", watch=True) as started:
+        await started.add(root, "one")
+        await started.indexed("one")
+        (root / "only.py").unlink()
+        await started.until(lambda s: not list(s.files("one")))
+        health = await started.call("repocontext_health", repoId="one")
+
+    assert (health.retrieval_ready, health.retrieval_phase) == (False, "nothing_registered")
 
 
 async def test_a_repository_of_binaries_only_has_nothing_registered(

@@ -29,6 +29,8 @@ ROWS = (
     Row("A92", "U5", "gc lists what outlived its days and changes nothing", (f"{_LOOKUP}::test_gc_lists_what_outlived_its_days_and_keeps_it",)),
     Row("A93", "U5", "suggest derives terms and hints, and lifts the neighbourhood", (f"{_LOOKUP}::test_suggestions_come_from_paths_and_their_neighbourhood",)),
     Row("A94", "U5", "list_repositories counts by status", (f"{_LOOKUP}::test_repositories_are_listed_by_slug_with_their_counts",)),
+    Row("R6.vectors", "R6", "files, symbols and notes with a vector are counted together", (f"{_TOOLS}::test_a_slug_means_its_registered_repository",)),
+    Row("M6.namespaces", "M6", "a record is superseded by one of another namespace of its repository", (f"{_TOOLS}::test_a_slug_means_its_registered_repository",)),
     # -- sections -------------------------------------------------------------------------------
     Row("M2.unknown", "M2", "an unknown repository is empty, an unknown id an error", (f"{_LOOKUP}::test_an_unknown_repository_is_empty_and_an_unknown_id_an_error",)),
     Row("M2.filters", "M2", "filters are exact, tags a substring without wildcards, and no status is hidden", (f"{_LOOKUP}::test_filters_narrow_and_nothing_else_does",)),

@@ -90,7 +90,9 @@ ROWS = (
     Row("R4.changed", "R4", "drift is told below any directory, a removed one included", (f"{_ASK}::test_drift_is_told_below_any_directory_even_one_that_is_gone",)),
     Row("R8.proof", "R8", "a non-empty index is ready whatever was asked of it before", (f"{_ASK}::test_a_question_of_unknown_words_does_not_make_a_repository_unready", f"{_ASK}::test_a_question_asked_too_early_does_not_make_a_repository_unready_for_good")),
     Row("R8.hold", "R8", "a proven repository stays ready for 30 s after a fault, and says so", (f"{_ASK}::test_a_proven_repository_stays_ready_for_a_while_after_a_fault",)),
-    Row("R8.empty", "R8", "a tree without an eligible file is nothing_registered", (f"{_ASK}::test_a_repository_of_binaries_only_has_nothing_registered",)),
+    Row("R8.empty", "R8", "a tree without an eligible file is nothing_registered", (f"{_ASK}::test_a_repository_of_binaries_only_has_nothing_registered", f"{_ASK}::test_a_repository_whose_last_file_is_deleted_keeps_nobody_waiting")),
+    Row("R4.health", "R4", "looking at health asks no embedding server", ("tests/unit/test_embedder_query.py::test_looking_at_the_space_asks_no_server",)),
+    Row("P.embedder", "P", "an embedding server that is back is used within a minute", ("tests/unit/test_embedder_query.py::test_a_server_that_stays_away_is_tried_every_minute",)),
     Row("R15.remove", "R15", "removal deletes everything and can be repeated", (f"{_PIPE}::test_a_removed_repository_is_gone_and_can_come_back",)),
     # -- failure ----------------------------------------------------------------------------------
     Row("P.ack", "P2", "outputs are stored before the input is acknowledged", (f"{_CONSUMER}::test_nothing_is_acknowledged_before_its_outputs_are_stored",)),

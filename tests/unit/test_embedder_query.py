@@ -79,8 +79,27 @@ def test_a_server_that_failed_is_left_alone(server: EmbeddingServer) -> None:
     assert embedder.space == ""
     assert len(asked) == 1
     assert embedder.breaker.is_open
-    assert 50 < embedder.breaker.probe_due_in_s <= 60
+    assert 0 < embedder.breaker.probe_due_in_s <= 5
     assert embedder.fault is not None
+
+
+def test_looking_at_the_space_asks_no_server(server: EmbeddingServer) -> None:
+    embedder = remote(server)
+
+    assert (embedder.known_space, server.asked) == ("", [])
+    assert embedder.space == embedder.known_space != ""
+
+
+def test_a_server_that_stays_away_is_tried_every_minute() -> None:
+    clock = Clock()
+    breaker = Breaker(clock, rests_s=(5.0, 60.0))
+    rests = []
+
+    for _ in range(6):
+        breaker.failed()
+        rests.append(breaker.probe_due_in_s)
+
+    assert rests == [5, 10, 20, 40, 60, 60]
 
 
 def test_a_question_that_is_refused_does_not_count_against_the_server(

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from services.source.free_text import credential, mistakes, swallowed, visible
+from services.source.free_text import (
+    FACT_ARGUMENTS,
+    bared,
+    credential,
+    hides,
+    mistakes,
+    swallowed,
+    visible,
+)
 
 _LONG = "x" * 2_048
 
@@ -26,6 +34,13 @@ def test_a_text_that_ends_in_tool_call_markup_names_what_it_swallowed(
     text: str, arguments: tuple[str, ...]
 ) -> None:
     assert swallowed(text) == arguments
+
+
+def test_the_markup_of_the_called_tools_own_arguments_counts() -> None:
+    text = "text</content>\n<memory_type>decision</memory_type>"
+
+    assert swallowed(text) is None
+    assert swallowed(text, FACT_ARGUMENTS) == ("content", "memory_type")
 
 
 @pytest.mark.parametrize(
@@ -120,7 +135,29 @@ def test_long_hostile_texts_are_judged_in_no_time() -> None:
         ("\x1b[31mred\x07", "<U+001B>[31mred<U+0007>"),
         ("tag\U000e0041", "tag<U+E0041>"),
         ("line\u2028separator\x85", "line<U+2028>separator<U+0085>"),
+        ("pass\u200cword 1\u200d2", "pass<U+200C>word 1<U+200D>2"),
+        ("\u0645\u200c\u200d\u0646", "\u0645<U+200C><U+200D>\u0646"),
+        ("\u200d\u0627 x\U0001f469\u200d", "<U+200D>\u0627 x\U0001f469<U+200D>"),
+        ("x\ufe00\ufe01\U000e0101y", "x\ufe00<U+FE01><U+E0101>y"),
+        ("a\u3164b\u034fc", "a<U+3164>b<U+034F>c"),
     ],
 )
 def test_what_nobody_would_see_is_written_out(text: str, shown: str) -> None:
     assert visible(text) == shown
+    assert hides(text.replace("\r\n", "\n")) == ("<U+" in shown)
+    assert not hides(bared(text.replace("\r", "")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",  # Persian
+        "\u0915\u094d\u200d\u0937 \u0db1\u0dca\u200d\u0dba",  # Hindi, Sinhala
+        "\U0001f468\u200d\U0001f469\u200d\U0001f467",  # a family
+        "\U0001f469\U0001f3fd\u200d\U0001f4bb \u2764\ufe0f\u200d\U0001f525",  # skin tone; heart on fire
+        "1\ufe0f\u20e3",
+    ],
+)
+def test_joiners_that_are_spelling_stay(text: str) -> None:
+    assert visible(text) == text
+    assert not hides(text)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import anyio
+import msgspec
 import pytest
 
 from contracts.errors import Conflict, InvalidArgument, NotFound
@@ -104,3 +106,35 @@ async def test_what_is_no_export_is_refused_by_its_line(tmp_path: Path) -> None:
     file.write_text('{"repofold": "memory", "version": 99, "log": 1, "at_ms": 1, "notes": 1}\n')
     with pytest.raises(InvalidArgument, match="version 99"):
         list(archive.read(file))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"id": "x" * 201},
+        {"topic": "a\0b"},
+        {"expires_ms": 10**18},
+        {"created_ms": -1},
+        {"claim": Claim(issued=2**63)},
+        {"links": (Link("see", "nokey"),)},
+        {"body": "x" * 400_001},
+        {"facts": Facts(number=1)},
+        {"topic": "machine-memory"},
+        {"topic": "machine-memory", "facts": Facts(number=2)},
+        {"topic": "machine-memory", "id": str(2**63), "facts": Facts(number=2**63)},
+        {"topic": "machine-memory", "facts": Facts(number=1, status="gone")},
+        {"topic": "machine-memory", "facts": Facts(number=1, superseded_by=0)},
+    ],
+)
+def test_a_line_that_holds_no_note_is_refused_or_left_out(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    wrong = msgspec.structs.replace(Note(repo_id=RepoId("demo"), topic="t", id="1"), **changes)
+    path = tmp_path / "export.jsonl"
+    archive.write(path, archive.text_of([NOTES[0], wrong, NOTES[1]], log=9, now_ms=1))
+
+    with pytest.raises(InvalidArgument, match="line 3 holds no note"):
+        list(archive.read(path))
+    flawed: list[str] = []
+    assert list(archive.read(path, flawed)) == [NOTES[0], NOTES[1]]
+    assert len(flawed) == 1

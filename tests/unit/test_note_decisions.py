@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from contracts.events.memory import (
     AddFact,
+    ClaimNote,
     FactsPatch,
     ForgetNote,
     NotePatch,
@@ -86,6 +87,38 @@ def test_a_note_has_a_thousand_links_at_most() -> None:
     refusal = notes.decide(note(), remember(patch=NotePatch(add_links=links)), NOW).reply
 
     assert (refusal.ok, refusal.code) == (False, "INVALID_ARGUMENT")
+
+
+def test_a_note_grows_no_larger_than_it_can_be_read() -> None:
+    known = note(title="a" * 200_000, body="b" * 200_000)
+
+    refusal = notes.decide(known, remember(patch=NotePatch(author="c")), NOW).reply
+
+    assert (refusal.ok, refusal.code) == (False, "INVALID_ARGUMENT")
+
+
+def test_a_patch_does_not_blank_a_record_of_the_memory_tools() -> None:
+    refusal = notes.decide(fact(), remember(patch=NotePatch(body=" ")), NOW).reply
+
+    assert (refusal.ok, refusal.message) == (False, "content is blank")
+
+
+@pytest.mark.parametrize(
+    ("claim", "reason"),
+    [
+        (Claim(issued=3, fence=3, held=True, lease_until_ms=10_001, command="c"), ""),
+        (Claim(issued=3, fence=3, held=True, lease_until_ms=10_000, command="c"), "timeout"),
+        (Claim(issued=3, fence=3, released=3, lease_until_ms=20_000, command="c"), "timeout"),
+    ],
+)
+def test_a_grant_is_told_again_only_while_it_holds(claim: Claim, reason: str) -> None:
+    asking = ClaimNote(
+        repo_id=REPO, topic="t", id="1", principal="p", owner="o", lease_ms=1, wait_ms=60_000
+    )
+
+    decision = notes.decide(note(claim=claim), asking, NOW)
+
+    assert (decision.reply.reason, decision.change) == (reason, None)
 
 
 def test_a_lapsed_note_is_created_anew_and_keeps_its_token_counter() -> None:

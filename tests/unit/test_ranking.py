@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ops.bench.retrieval import metrics
 from services.query.ranking.corpus import Corpus
@@ -75,8 +77,11 @@ def paths(ranked: list[RankedFile]) -> list[str]:
 
 @pytest.mark.parametrize(
     "query",
-    ["reset password", "`UserCreationForm`", "usercreationform", "creation form", "forms", "views"],
-)
+    [
+        "reset password", "`UserCreationForm`", "usercreationform", "creation form", "forms", "views",
+        "mail a password reset. The form of views is a helper, views is saved", "form: clean views",
+    ],
+)  # fmt: skip
 def test_scores_equal_the_formulas_worked_out_by_hand(query: str) -> None:
     numbered = [file.numbered(sequence) for sequence, file in enumerate(SHOP, 1)]
 
@@ -117,6 +122,34 @@ def test_words_side_by_side_find_the_identifier_made_of_them() -> None:
     (first, *_) = rank("creation form", (scattered, joined, GUIDE)).top(1)
 
     assert first.path == "b.py"
+
+
+LOCKS = SourceFile("a.py", ("release every lock of a transaction",))
+INDEXES = SourceFile("b.py", ("rebuild every index of a table",))
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("Release every lock at once. It was asked to rebuild every index of a table.", "a.py"),
+        (
+            "Rebuild every index at once. It was asked to release every lock of a transaction.",
+            "b.py",
+        ),
+        ("release every lock at once: rebuild every index of a table", "b.py"),
+    ],
+)
+def test_the_first_sentence_of_a_query_counts_most(query: str, first: str) -> None:
+    assert paths(rank(query, (LOCKS, INDEXES)).top(1)) == [first]
+
+
+@pytest.mark.parametrize("topic", ["lock", "index"])
+def test_what_a_query_names_before_a_colon_counts_double(topic: str) -> None:
+    files = {"lock": SourceFile("a.py", ("lock",)), "index": SourceFile("b.py", ("index",))}
+
+    ranked = rank(f"{topic}: an index or a lock", tuple(files.values())).top(2)
+
+    assert ranked[0].path == files[topic].path
 
 
 def test_code_comes_first_unless_the_query_asks_for_tests_or_documentation() -> None:
@@ -312,6 +345,20 @@ def test_files_are_scored_by_their_best_and_their_three_best_passages() -> None:
     assert scores.chunk.shape == (corpus.chunk_count,)
     assert plane.covered_files == 2
     assert scores.best_baseline == pytest.approx(32 / 127)
+
+
+@given(
+    st.lists(st.lists(st.sampled_from([0.0, 0.0, 0.25, 0.5, 0.75]), max_size=5), max_size=12),
+)
+def test_the_best_passages_of_a_file_are_those_a_sort_finds(scores: list[list[float]]) -> None:
+    files = [SourceFile(f"{at}.py", ("word",) * len(own)) for at, own in enumerate(scores)]
+    chunk = np.array([score for own in scores for score in own], np.float32)
+
+    best, top3 = corpus_of(files).best_chunks(chunk)
+
+    ordered = [sorted(own, reverse=True) for own in scores]
+    assert best.tolist() == [sum(own[:1]) for own in ordered]
+    assert top3.tolist() == [sum(own[:3]) for own in ordered]
 
 
 def test_the_baseline_is_the_score_a_quarter_down_the_list() -> None:

@@ -317,6 +317,57 @@ def test_a_query_says_whether_it_wants_tests_or_documentation(
     assert (read.asks_tests, read.asks_docs) == (tests, docs)
 
 
+@pytest.mark.parametrize(
+    ("query", "later"),
+    [
+        ("keep trailing comments in output", set()),
+        ("Keep trailing comments. They were lost", {"lost"}),
+        ("Keep trailing comments! Comments were lost", {"lost"}),
+        ("Keep trailing comments\n\nThey were lost", {"lost"}),
+        ("Why? Keep trailing comments. They were lost", {"lost"}),
+        ("Keep trailing comments, e.g. those at the end", set()),
+        ("Keep the comments of parser.py and lexer.py", set()),
+        ("Traceback (most recent call last):\n  in keep. Lost\nValueError: comment", set()),
+        ("検索結果を直す。図書館", {"図書", "書館"}),
+    ],
+)  # fmt: skip
+def test_what_only_later_sentences_say_counts_half(query: str, later: set[str]) -> None:
+    asked = query_terms(query)
+
+    weights = dict(zip(asked.words, asked.weights.tolist(), strict=True))
+    assert {word for word, weight in weights.items() if weight == 0.5} == later
+    assert set(weights.values()) <= {0.5, 1.0}
+
+
+def test_stems_of_later_sentences_count_half() -> None:
+    asked = query_terms("Keep trailing comments. Parsers lost comments")
+
+    weights = dict(zip(asked.stems, asked.stem_weights, strict=True))
+    assert (weights["comments"], weights["trailingcomments"]) == (1.0, 1.0)
+    assert (weights["parsers"], weights["parserslost"]) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("query", "topic"),
+    [
+        ("parser: keep comments", {"parser"}),
+        ("fix(http): time out", {"http"}),
+        ("`net/http`: time out", {"net", "http"}),
+        ("fix: time out", set()),
+        ("Error: time out", set()),
+        ("time out: why", set()),
+        ("std::vector of names", set()),
+        ("https://example.org: gone", set()),
+    ],
+)
+def test_what_is_named_before_a_colon_counts_double(query: str, topic: set[str]) -> None:
+    asked = query_terms(query)
+
+    assert {
+        word for word, weight in zip(asked.words, asked.weights, strict=True) if weight == 2
+    } == topic
+
+
 def test_a_query_as_long_as_a_log_is_read_at_its_ends() -> None:
     log = "opening_marker " + "".join(f"line{at} Frame{at}Error\n" for at in range(9_000))
     asked = query_terms(f"{log} closing_marker")

@@ -9,8 +9,10 @@ from mcp import Client, MCPError
 from mcp.server.lowlevel import Server
 
 from services.query.access import SCOPES, Caller
+from services.query.catalogue import TOOLS
 from services.query.mcp import build_server
 from services.query.registry import AGENT
+from services.query.toolbox import fitting
 from services.query.visibility import Policy
 from tests.conformance.small_catalogue import View, catalogue
 
@@ -53,6 +55,18 @@ async def test_the_finder_describes_what_fits_and_names_the_rest() -> None:
     assert found["tools"][0]["writes"] is True
     assert found["tools"][0]["inputSchema"]["type"] == "object"
     assert "small_large" in found["others"]
+
+
+def test_the_finder_does_not_listen_to_words_that_fit_every_tool() -> None:
+    tools = {tool.name: tool for tool in TOOLS}
+
+    for query, wanted in (
+        ("list all symbols named Request", "symbols_search"),
+        ("find the impact of changing a file", "repocontext_related"),
+        ("who calls this function", "graph_callers"),
+        ("show http endpoints", "surfaces_list_endpoints"),
+    ):
+        assert wanted in [tool.name for tool in fitting(query, list(tools.values()))], query
 
 
 async def test_the_finder_knows_a_tool_by_its_name() -> None:

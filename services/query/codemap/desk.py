@@ -223,13 +223,20 @@ def diagnostics(view: MapView) -> tuple[ProjectDiagnostic, ...]:
 
 
 def guarded_root(view: View, repo_path: str, rows: Iterable[RepoRow]) -> Path:
-    """The folder that a caller means, which must lie in a workspace root or be registered."""
-    roots = [Path(root) for root in view.settings.workspace_roots]
-    roots += [Path(row.root) for row in rows if row.root and row.state == "registered"]
+    """The folder that a caller means, which must lie in a workspace root or be registered.
+
+    A repository may be named by its id as well: callers of the other families know no path.
+    """
+    registered = {
+        str(row.repo_id): row.root for row in rows if row.root and row.state == "registered"
+    }
+    roots = [Path(root) for root in (*view.settings.workspace_roots, *registered.values())]
     if not Path(repo_path).is_absolute():
+        if repo_path in registered:
+            return Path(registered[repo_path])
         raise InvalidArgument(
             "repo_path is not absolute",
-            hint="give the absolute path of the repository root",
+            hint="give the absolute path of the repository root, or its repoId",
             reason="relative_path",
         )
     if not roots:

@@ -27,7 +27,7 @@ class Sources:
         """The lines of a file; raises NotFound for one that is not there or outside."""
         known = self._lines.get(path)
         if known is None:
-            known = self._lines[path] = self._read(path).splitlines()
+            known = self._lines[path] = split_lines(self._read(path))
         return known
 
     def line(self, path: str, number: int) -> str | None:
@@ -45,6 +45,8 @@ class Sources:
         if path in self._virtual:
             return self._virtual[path]
         try:
+            if ".git" in path.lower().split("/"):  # its configuration may hold passwords
+                raise NotFound("no file of the tree")
             with RootReader(self._root) as reader:
                 data = reader.read(RepoPath(path), _LARGEST).data
         except Fault as fault:
@@ -55,6 +57,14 @@ class Sources:
                 reason=str(fault.details.get("reason", "missing")),
             ) from None
         return data.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines as they are counted when a file is read in: a form feed or the like ends none."""
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]
 
 
 def relative(path: str) -> str:

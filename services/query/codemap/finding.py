@@ -4,7 +4,8 @@
     Ord*               words that begin so         "place order"        both words
 
 A word of several parts (placeOrder, place_order) is met whole first, and by all of its parts. Where
-nothing is found at all, words that are spelled nearly so are tried.
+nothing is found at all, words are taken as beginnings, then as nearly spelled. An id may be given with
+its letter. Declarations of one id in one file, as overload signatures are, count once.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from services.source.identifiers import words_of
 from store.map_segment import Array, Segment
 
 _WORD = re.compile(r"\w+\*?")
+_LETTER = re.compile(r"(?<!\w)[TMPFE]:(?=\w)")
 _NAME_BONUS = 60.0
 _IN_TESTS = 0.85
+_LEAST_PREFIX = 3  # letters
 # What a term is worth by where it stands: the whole name, a part of it, a name around it.
 _BONUS = np.zeros(256, np.float32)
 _BONUS[24], _BONUS[10], _BONUS[4] = 40.0, 12.0, 14.0
@@ -60,7 +63,7 @@ class Found(Struct, frozen=True):
 
 def parse(text: str) -> list[list[Word]]:
     """Alternatives, each a list of words that all must be met. Raises InvalidArgument for none."""
-    cleaned = text.strip().lstrip("^")
+    cleaned = _LETTER.sub("", text.strip().lstrip("^"))
     if cleaned.count('"') % 2:
         cleaned = cleaned.replace('"', " ")
     alternatives = []
@@ -83,13 +86,17 @@ def search(view: MapView, text: str, filters: Filters, limit: int) -> Found:
     found = _ranked(view, alternatives, text, filters, limit)
     if found.total:
         return found
-    near = [_near(view, words) for words in alternatives]
-    if not any(near):
-        return found
-    spelled = [words for words in near if words]
-    tried = _ranked(view, spelled, "", filters, limit)
-    shown = " OR ".join(" ".join(word.text for word in words) for words in spelled)
-    return Found(tried.symbols, tried.total, shown if tried.total else "")
+    for other in (_beginning, _near):
+        spelled = [words for words in (other(view, words) for words in alternatives) if words]
+        tried = _ranked(view, spelled, "", filters, limit) if spelled else found
+        if tried.total:
+            shown = " OR ".join(" ".join(map(_shown, words)) for words in spelled)
+            return Found(tried.symbols, tried.total, shown)
+    return found
+
+
+def _shown(word: Word) -> str:
+    return f"{word.text}*" if word.prefix else word.text
 
 
 def browse(view: MapView, filters: Filters, limit: int) -> Found:
@@ -193,6 +200,7 @@ def _allowed(view: MapView, number: int, filters: Filters) -> Array:
         allowed = np.isin(segment.kind, kinds)
     else:
         allowed = segment.kind > 0
+    allowed &= ~segment.repeated
     files = np.ones(segment.file_count, bool) if layer.hidden is None else ~layer.hidden
     if filters.file_path:
         prefix = filters.file_path.removeprefix("./").encode()
@@ -208,12 +216,24 @@ def _allowed(view: MapView, number: int, filters: Filters) -> Array:
     return allowed
 
 
+def _beginning(view: MapView, words: list[Word]) -> list[Word]:
+    """The words as beginnings, where some of them are no whole words."""
+    return [
+        word if _known(view, word) or len(word.text) < _LEAST_PREFIX else Word(word.text, True)
+        for word in words
+    ]
+
+
+def _known(view: MapView, word: Word) -> bool:
+    text = word.text.lower()
+    return any(_term(layer.segment, text) is not None for layer in view.layers)
+
+
 def _near(view: MapView, words: list[Word]) -> list[Word]:
     """The words as they are spelled in the index, as near as possible; empty without any."""
     spelled = []
     for word in words:
-        known = any(_term(layer.segment, word.text.lower()) is not None for layer in view.layers)
-        if known or word.prefix:
+        if word.prefix or _known(view, word):
             spelled.append(word)
             continue
         best = _nearest(view, word.text.lower())

@@ -11,6 +11,8 @@ from contracts.filemap import CANDIDATE, NAMED, RESOLVED, key_of
 from services.query.codemap.views import Links, MapView, Symbol
 from services.resolution.edges import EDGE_KINDS
 
+_READ = EDGE_KINDS.index("read")
+_CALLED = frozenset({"method", "constructor", "property"})
 _CALLS = np.array([EDGE_KINDS.index("call"), EDGE_KINDS.index("instantiate")], np.uint8)
 
 
@@ -135,4 +137,14 @@ def count_uncertain_calls(view: MapView, symbol: Symbol) -> int:
     return sum(
         int(np.isin(links.segment.link_kind[links.numbers], _CALLS).sum())
         for links in uncertain(view, symbol)
+    )
+
+
+def count_uses_as_value(view: MapView, symbol: Symbol) -> int:
+    """How often code reads a symbol that can be called, instead of calling it."""
+    if view.kind(symbol) not in _CALLED:
+        return 0
+    return sum(
+        int((links.segment.link_kind[links.numbers] == _READ).sum())
+        for links in view.links_to(key_of(view.id(symbol)))
     )

@@ -93,13 +93,19 @@ _MEMBERS = frozenset({"method", "property", "field", "constructor", "event", "in
 
 def containing_type(view: MapView, symbol: Symbol) -> str | None:
     """Simple name of the type around a symbol."""
+    around = surrounding_type(view, symbol)
+    return None if around is None else view.name(around)
+
+
+def surrounding_type(view: MapView, symbol: Symbol) -> Symbol | None:
+    """The innermost type around a symbol."""
     segment = view.layers[symbol.layer].segment
     parent = int(segment.parent[symbol.number])
     start = int(segment.symbol_start[symbol.file])
     while parent >= 0:
         around = Symbol(symbol.layer, symbol.file, start + parent)
         if view.id(around).startswith("T:"):
-            return view.name(around)
+            return around
         parent = int(segment.parent[around.number])
     return None
 

@@ -42,7 +42,9 @@ def _lines(root: str, path: str) -> Iterator[str]:
     except OSError:
         return
     with os.fdopen(opened, "rb") as file:
-        yield from file.read(_FILE_BYTES).decode(errors="replace").splitlines()
+        text = file.read(_FILE_BYTES).decode(errors="replace").removesuffix("\n")
+    for line in text.split("\n"):  # a form feed or the like ends no line
+        yield line.removesuffix("\r")
 
 
 if __name__ == "__main__":

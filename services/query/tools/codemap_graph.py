@@ -34,7 +34,7 @@ from contracts.tools.codemap import (
 from services.query.codemap import disk, graph
 from services.query.codemap.desk import Case, queried
 from services.query.codemap.surfaces import facts_at, surfaced
-from services.query.codemap.symbols import display_name, full_name, meant
+from services.query.codemap.symbols import display_name, full_name, meant, surrounding_type
 from services.query.codemap.views import Links, MapView, Symbol
 from services.query.host import View
 from services.query.registry import tool
@@ -55,7 +55,8 @@ def _shown(kind: int) -> RefKind:
 @tool("refs_find", title="Find references", family="codemap")
 async def refs_find(view: View, request: RefsRequest) -> RefsAnswer:
     """Every use of a symbol, by kind, with the line. Resolved uses first; then unresolved ones, which
-    have its name and may mean it. Type and import uses count as read."""
+    have its name and may mean it. Type and import uses count as read. workspace_id "live" unless a
+    commit's baseline is meant."""
     case = await queried(view, request.repo_path, request.workspace_id)
     symbol = meant(case, request.symbol_id)
     limit = case.limit("max_references", request.limit)
@@ -198,31 +199,61 @@ async def _graph(view: View, request: GraphRequest, *, upwards: bool) -> GraphAn
     if uncertain:
         text += f"; {uncertain} calls of this name could not be resolved and may mean it"
     tool_name = f"graph_{what}"
-    actions = list(_onwards(case, symbol, uncertain)) if upwards else []
+    elsewhere = list(_elsewhere(case, symbol)) if upwards else []
+    text += "".join(f"; {told}" for told, _ in elsewhere)
+    actions = [action for _, action in elsewhere]
+    if uncertain:
+        actions.insert(0, _unresolved_calls(root))
     return case.answer(GraphAnswer, text, data, actions=actions, tool=tool_name)
 
 
-def _onwards(case: Case, symbol: Symbol, uncertain: int) -> Iterator[NextAction]:
-    """Where callers may be that a walk by id does not meet."""
-    root = case.map.id(symbol)
-    if uncertain:
-        yield NextAction(
-            tool="refs_find",
-            rationale="see the calls that could not be resolved",
-            parameters={"symbol_id": root, "kind": "call", "resolution_state": "unresolved"},
+def _unresolved_calls(root: str) -> NextAction:
+    return NextAction(
+        tool="refs_find",
+        rationale="see the calls that could not be resolved",
+        parameters={"symbol_id": root, "kind": "call", "resolution_state": "unresolved"},
+    )
+
+
+def _elsewhere(case: Case, symbol: Symbol) -> Iterator[tuple[str, NextAction]]:
+    """Where callers may be that a walk by id does not meet; so that "none" is never all that is said."""
+    view, root = case.map, case.map.id(symbol)
+    values = graph.count_uses_as_value(view, symbol)
+    if values:
+        yield (
+            f"it is read {values} times, not called there but maybe by who gets it",
+            NextAction(
+                tool="refs_find",
+                rationale="see where it is passed on or stored",
+                parameters={"symbol_id": root, "kind": "read"},
+            ),
         )
-    edges = case.map.files.edges(case.map.path(symbol))
-    index = case.map.index(symbol)
+    around = surrounding_type(view, symbol) if view.kind(symbol) == "constructor" else None
+    if around is not None:
+        name = view.id(around)
+        yield (
+            f"who creates the type is told of {name}",
+            NextAction(
+                tool="graph_callers",
+                rationale="creating an instance leads to the type",
+                parameters={"symbol_id": name},
+            ),
+        )
+    edges = view.files.edges(view.path(symbol))
+    index = view.index(symbol)
     for relation in () if edges is None else edges.relations:
         if (
             relation.source == index
             and RELATION_KINDS[relation.kind] == "overrides"
             and relation.target
         ):
-            yield NextAction(
-                tool="graph_callers",
-                rationale="calls through the type above go to the member it overrides",
-                parameters={"symbol_id": relation.target},
+            yield (
+                f"calls through the type above go to {relation.target}",
+                NextAction(
+                    tool="graph_callers",
+                    rationale="calls through the type above go to the member it overrides",
+                    parameters={"symbol_id": relation.target},
+                ),
             )
 
 
@@ -315,7 +346,7 @@ async def graph_trace_feature(view: View, request: TraceRequest) -> TraceAnswer:
         depth=depth,
         truncated=tracer.cut,
     )
-    text = f"{tracer.count} calls below {data.entry_point_name}"
+    text = f"{tracer.count - 1} calls below {data.entry_point_name}"
     return case.answer(TraceAnswer, text, data, tool="graph_trace_feature")
 
 

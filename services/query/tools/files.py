@@ -65,8 +65,8 @@ def _outlined(symbol: Symbol) -> OutlineSymbol:
 
 @tool("repocontext_related", title="Neighbours of a file", family="repocontext")
 async def related(view: View, request: RelatedRequest) -> Related:
-    """What a file refers to, which symbols elsewhere refer to the types it declares, and which tests
-    cover it (at most 100 of each, with counts). By simple name: read it before editing, not as proof."""
+    """The impact of editing a file: what it refers to, who refers to the types it declares, and which
+    tests cover it. At most 100 of each, with counts; by simple name, so a lead and no proof."""
     repo_id = RepoId(request.repo_id)
     with view.read() as snapshot:
         row = _file(snapshot, repo_id, request.path)

@@ -183,7 +183,7 @@ async def _send_update(
 def _check_texts(request: AddMemoryRequest | UpdateMemoryRequest) -> None:
     """Refuse what no note may hold: swallowed arguments, and addresses with a password."""
     texts = {"content": request.content, "tags": request.tags, "context": request.context}
-    wrong = free_text.mistakes(texts)
+    wrong = free_text.mistakes(texts, free_text.FACT_ARGUMENTS)
     if wrong is not None:
         raise InvalidArgument(wrong[0], hint=wrong[1], reason="rejected_content")
 

@@ -23,7 +23,7 @@ from contracts.tools.notes import (
     UpdateRequest,
 )
 from contracts.tools.repocontext import EntryView
-from services.query import entries, note_views, paging, patches
+from services.query import bounds, entries, note_views, paging, patches
 from services.query.entries import time_text
 from services.query.host import View
 from services.query.lifetimes import default_ttl_ms
@@ -178,11 +178,11 @@ async def list_topics(view: View, request: ListTopicsRequest) -> Topics:
                 counts[note.topic] = counts.get(note.topic, 0) + 1
     except NotFound:
         counts = {}
-    topics = tuple(
+    topics = bounds.fitting(
         Topic(topic=topic, entry_count=count)
         for topic, count in sorted(counts.items(), key=lambda pair: pair[0].encode())
     )
-    return Topics(repo_id=request.repo_id, topics=topics)
+    return Topics(repo_id=request.repo_id, topics=topics, topics_left_off=len(counts) - len(topics))
 
 
 @tool("repocontext_neighbors", title="Linked records", family="repocontext")
@@ -207,12 +207,13 @@ def _walk(
     seen = {str(note_views.key_of(seed))}
     found: list[EntryView] = []
     queue: deque[tuple[Note, int]] = deque([(seed, 0)])
+    room = bounds.ANSWER_BYTES
     while queue:
         note, hops = queue.popleft()
         for link in note.links:
             if (relation is not None and link.relation != relation) or link.target in seen:
                 continue
-            if len(found) == most:
+            if len(found) == most or room < 0:
                 return found, True
             seen.add(link.target)
             target = parse_key(link.target)
@@ -227,6 +228,7 @@ def _walk(
                     queue.append((here, hops + 1))
             else:
                 found.append(records.found(snapshot, target) or entries.absent(target))
+            room -= bounds.size_of(found[-1])
     return found, False
 
 

@@ -167,10 +167,10 @@ def _repository(view: View, snapshot: Snapshot, repo_id: RepoId) -> RepositoryRe
         reason=reason,
         ingest=ingest,
         vector_coverage=VectorCoverage(
-            embedded_sources=totals.embedded if measured else None,
+            embedded_sources=jobs.embedded_sources(snapshot, row) if measured else None,
             pending=jobs.vectors_come(view.settings, totals) if measured else None,
         ),
-        embedding_space=view.host.retrieval.embedder.space or None,
+        embedding_space=retrieval.embedder.known_space or None,
         ann=None
         if head is None
         else AnnState(

@@ -9,6 +9,7 @@ from contracts.errors import InvalidArgument
 from contracts.ids import RecordKey, RepoId, parse_key
 from contracts.tools.repocontext import EntryView, RecallRequest, ScanPage, ScanRequest
 from services.query import bounds, entries, neighbours, note_views, paging, patches
+from services.query.declared import Declared
 from services.query.host import View
 from services.query.registry import tool
 from store import keys
@@ -73,7 +74,7 @@ def _found(snapshot: Snapshot, key: RecordKey) -> EntryView | None:
                 else entries.of_content(key.repo_id, file, text)
             )
         case "symbol":
-            return entries.symbol_entry(snapshot, key.repo_id, key.name)
+            return Declared(snapshot, key.repo_id).entry(key.name)
         case "pkg":
             directory = key.name.rstrip("/")
             files = _directly_in(snapshot, key.repo_id, directory)
@@ -211,22 +212,14 @@ def _symbols(snapshot: Snapshot, repo_id: RepoId, last: bytes) -> Iterator[tuple
     """Symbols in ordinal order of their names; one declared in several files comes once."""
     repo_key = keys.repo(repo_id)
     start = repo_key + last + b"\0\xff" if last else b""
+    declared = Declared(snapshot, repo_id)
     previous = last
     for key in snapshot.symbol_names(repo_id, start):
         mark = key[len(repo_key) : -9]
         if mark == previous:
             continue
         previous = mark
-        entry = _symbol_at(snapshot, repo_id, keys.sequence_of(key), mark)
+        symbol = declared.at(keys.sequence_of(key), mark)
+        entry = None if symbol is None else declared.entry(symbol.fq_name)
         if entry is not None:
             yield mark, entry
-
-
-def _symbol_at(snapshot: Snapshot, repo_id: RepoId, sequence: int, mark: bytes) -> EntryView | None:
-    body = snapshot.body(repo_id, sequence)
-    if body is None:
-        return None
-    for symbol in body.symbols:
-        if keys.name_prefix(b"", symbol.fq_name)[:-1] == mark:
-            return entries.symbol_entry(snapshot, repo_id, symbol.fq_name)
-    return None

@@ -58,20 +58,23 @@ async def list_repos(view: View, request: ListReposRequest) -> RepoList:  # noqa
     """The repositories this server holds, in id order, with file counts, how many have vectors, and
     when they were last indexed."""
     with view.read() as snapshot:
-        repos = [_summary(view, row) for row in snapshot.repos() if row.state != "removed"]
+        repos = [
+            _summary(view, snapshot, row) for row in snapshot.repos() if row.state != "removed"
+        ]
     shown = bounds.fitting(repos)
     return RepoList(repos=shown, count=len(repos), repos_left_off=len(repos) - len(shown))
 
 
-def _summary(view: View, row: RepoRow) -> RepoSummary:
+def _summary(view: View, snapshot: Snapshot, row: RepoRow) -> RepoSummary:
     if row.state == "reset":
         return RepoSummary(repo_id=row.repo_id, embedded_vector_count_pending=False)
     totals = row.counters
+    measured = totals.embedded or row.last_ingested_ms
     return RepoSummary(
         repo_id=row.repo_id,
         last_ingested=time_text(row.last_ingested_ms),
         file_count=totals.files,
-        embedded_vector_count=totals.embedded if totals.embedded or row.last_ingested_ms else None,
+        embedded_vector_count=jobs.embedded_sources(snapshot, row) if measured else None,
         embedded_vector_count_pending=jobs.vectors_come(view.settings, totals),
         indexed_root=row.root or None,
     )
