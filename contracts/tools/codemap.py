@@ -20,9 +20,7 @@ SymbolKind = Literal[
 ]  # fmt: skip
 
 RepoPath = Annotated[str, Meta(description="absolute path, or repoId")]
-WorkspaceId = Annotated[
-    str, Meta(description="live: the files as they are; absent: HEAD's baseline")
-]
+WorkspaceId = Annotated[str, Meta(description="or live; absent: HEAD")]
 SymbolRef = Annotated[str, Meta(description="symbol_id, sym_… or a name")]
 
 

@@ -34,10 +34,10 @@ Ids = Annotated[
 Limit = Annotated[int, Meta(ge=1, le=50)]
 Offset = Annotated[int, Meta(ge=0)]
 Days = Annotated[int, Meta(ge=1, le=36_500, description="Only with memory_type status")]
-Tags = Annotated[str, Meta(description="Comma-separated: area:cli,topic:backend,kind:decision")]
+Tags = Annotated[str, Meta(description="area:cli,topic:backend,kind:decision")]
 TagFilter = Annotated[str, Meta(description="Part of the tags, any case")]
 Content = Annotated[
-    str, Meta(description="Commands, paths and identifiers in the first sentence; 512 bytes in all")
+    str, Meta(description="At most 512 bytes in all")
 ]
 
 

@@ -18,8 +18,8 @@ Links = Annotated[
     dict[str, tuple[str, ...]], Meta(description="Relation name -> record keys it points to")
 ]
 Tags = tuple[str, ...]
-NoteKey = Annotated[str, Meta(description="repo/{repoId}/mem/{topic}/{id}")]
-Token = Annotated[int, Meta(description="As repocontext_claim returned it; only of claimed notes")]
+NoteKey = Annotated[str, Meta(description="…/mem/{topic}/{id}")]
+Token = Annotated[int, Meta(description="Of a claimed note")]
 Lease = Annotated[int, Meta(description="Default 30, clamped to the server's maximum")]
 
 

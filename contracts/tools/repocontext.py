@@ -35,7 +35,7 @@ PacingState = Literal["Idle", "Pacing", "Backoff", "Waiting", "Resting", "Yieldi
 Globs = tuple[str, ...]
 RecordKeyText = Annotated[
     str,
-    Meta(description="repo/{repoId}, or below it file/{path}, symbol/{name}, mem/{topic}/{id}"),
+    Meta(description="repo/{repoId}[/file/{path}, /symbol/{name}, /mem/{topic}/{id}]"),
 ]
 
 

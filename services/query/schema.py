@@ -83,6 +83,8 @@ def _walk(node: Json, definitions: JsonObject, nullable: bool, inside: tuple[str
     for word, value in node.items():
         if word == "title" or (word == "default" and value in (None, [], {})):
             continue
+        if word == "additionalProperties" and value is False:
+            continue  # refused all the same (arguments.py), and said 68 times it costs 340 tokens
         if word == "properties":
             children = _as_object(value)
             cleaned[word] = {

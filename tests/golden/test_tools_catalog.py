@@ -24,7 +24,7 @@ from services.query.visibility import Policy, Visibility
 from services.source import tokens
 
 GOLDEN = Path(__file__).with_name("tools.json")
-TOKENS_PER_TOOL = 130  # on average, in the model's view: name, description, input schema
+TOKENS = 8_000  # of the full catalogue in the model's view: name, description, input schema
 
 OFFERS = {
     "single": Policy(mode="single"),
@@ -76,7 +76,7 @@ def test_the_catalogue_is_the_golden_one() -> None:
 def test_the_tools_cost_a_model_no_more_than_agreed() -> None:
     seen = model_tokens()
 
-    assert sum(seen.values()) <= TOKENS_PER_TOOL * len(seen)
+    assert sum(seen.values()) < TOKENS
 
 
 def test_the_agent_profile_costs_a_model_little() -> None:

@@ -46,7 +46,7 @@ def test_an_input_schema_has_nothing_a_strict_client_refuses(request_type: type[
     assert problems(schema) == []
     assert "anyOf" not in json.dumps(schema)
     assert "title" not in schema
-    assert schema["additionalProperties"] is False
+    assert "additionalProperties" not in schema
     jsonschema.Draft202012Validator.check_schema(schema)
 
 

@@ -32,9 +32,8 @@ _OWNER_CHARS = 200
     "repocontext_claim", title="Claim a note", family="repocontext", writes=True, idempotent=False
 )
 async def claim(view: View, request: ClaimRequest) -> ClaimGrant:
-    """Claim a note before working on it: granted to one at a time, for leaseSeconds. Give the
-    fencingToken with every write to it and release it afterwards. A lost race is an answer:
-    granted=false. maxWaitSeconds queues, first come first served."""
+    """Claim a note before working on it: granted to one at a time. Give the fencingToken with every
+    write and release it afterwards. A lost race answers granted=false; maxWaitSeconds queues."""
     key = note_key(request.key, "repocontext_claim")
     wait_s = min(_duration(request.max_wait_seconds, "maxWaitSeconds", 0), _LONGEST_WAIT_S)
     lease_s = _duration(request.lease_seconds, "leaseSeconds", _LEASE_S)
@@ -53,8 +52,8 @@ async def claim(view: View, request: ClaimRequest) -> ClaimGrant:
 
 @tool("repocontext_renew_claim", title="Renew a claim", family="repocontext", writes=True)
 async def renew(view: View, request: RenewClaimRequest) -> ClaimGrant:
-    """Extend the lease of a claim you hold; its token stays. granted=false with reason superseded
-    means that it is lost: stop writing and claim again. Give leaseSeconds, or it becomes 30."""
+    """Extend the lease of a claim you hold; its token stays. granted=false, superseded means that
+    it is lost: stop writing and claim again."""
     key = note_key(request.key, "repocontext_renew_claim")
     lease_s = _duration(request.lease_seconds, "leaseSeconds", _LEASE_S)
     command = RenewClaim(
@@ -70,8 +69,8 @@ async def renew(view: View, request: RenewClaimRequest) -> ClaimGrant:
 
 @tool("repocontext_release_claim", title="Release a claim", family="repocontext", writes=True)
 async def release(view: View, request: ReleaseClaimRequest) -> ClaimRelease:
-    """Give a claim up: the next in the queue gets the note, and writes need no token again. Write
-    everything first, a released token stays refused. Never an error; repeating it is safe."""
+    """Give a claim up: the next in the queue gets the note. Write everything first, a released
+    token stays refused. Repeating it is safe."""
     key = note_key(request.key, "repocontext_release_claim")
     command = ReleaseClaim(
         repo_id=key.repo_id,
@@ -92,8 +91,8 @@ async def release(view: View, request: ReleaseClaimRequest) -> ClaimRelease:
 
 @tool("repocontext_claim_status", title="Who holds a note", family="repocontext")
 async def claim_status(view: View, request: ClaimStatusRequest) -> ClaimStatus:
-    """Who holds a note, until when, and how many wait for it. An observation of a moment, never a
-    right to write: authoritative is always false."""
+    """Who holds a note, until when, and how many wait. An observation of a moment, never a right to
+    write."""
     key = note_key(request.key, "repocontext_claim_status")
     now = now_ms()
     try:

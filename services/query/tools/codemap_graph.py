@@ -54,9 +54,8 @@ def _shown(kind: int) -> RefKind:
 
 @tool("refs_find", title="Find references", family="codemap")
 async def refs_find(view: View, request: RefsRequest) -> RefsAnswer:
-    """Every use of a symbol, by kind, with the line. Resolved uses first; then unresolved ones, which
-    have its name and may mean it. Type and import uses count as read. workspace_id "live" unless a
-    commit's baseline is meant."""
+    """Every use of a symbol, by kind, with the line; after the resolved ones those that only have
+    its name and may mean it. workspace_id "live" unless a commit's baseline is meant."""
     case = await queried(view, request.repo_path, request.workspace_id)
     symbol = meant(case, request.symbol_id)
     limit = case.limit("max_references", request.limit)

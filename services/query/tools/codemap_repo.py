@@ -114,8 +114,8 @@ def _ensure(repo_path: str) -> NextAction:
     destructive=False,
 )  # fmt: skip
 async def index_ensure_baseline(view: View, request: EnsureBaselineRequest) -> EnsureBaselineAnswer:
-    """Build the index of a commit (default HEAD) unless it is there; indexes the repository first if
-    it is new. A tree without git gets a commit made from its content."""
+    """Build the index of a commit (default HEAD) unless it is there; a new repository is indexed
+    first. A tree without git gets a commit made from its content."""
     await _onboarded(view, request.repo_path)
     case = desk.opened(view, request.repo_path)
     commit = commit_of(case, request.commit_sha)

@@ -43,7 +43,7 @@ _TYPES = frozenset({"class", "struct", "interface", "enum", "record", "delegate"
 @tool("codemap_summarize", title="Summarise a codebase", family="codemap")
 async def codemap_summarize(view: View, request: SummaryRequest) -> SummaryAnswer:
     """What a program offers and uses: overview, api, data, config, di, middleware, resilience,
-    exceptions, logging, metrics; up to 50 items of each."""
+    exceptions, logging, metrics."""
     case = await queried(view, request.repo_path, request.workspace_id)
     wanted = [name.strip().lower() for name in request.sections] or list(_SECTIONS)
     unknown = [name for name in wanted if name not in _SECTIONS]

@@ -126,8 +126,8 @@ def _hit(case: Case, symbol: Symbol, score: float) -> SymbolHit:
 
 @tool("symbols_get_card", title="Card of a symbol", family="codemap")
 async def symbols_get_card(view: View, request: CardRequest) -> CardAnswer:
-    """Everything about one symbol but its body: signature, doc, span, visibility, what it calls, and
-    its routes, config keys, tables and other facts."""
+    """Everything about one symbol but its body: signature, doc, span, what it calls, and its
+    routes, config keys, tables and other facts."""
     case = await queried(view, request.repo_path, request.workspace_id)
     symbol = meant(case, request.symbol_id)
     await surfaced(case.map)

@@ -48,8 +48,8 @@ def _own(workspace_id: str) -> str:
     destructive=False,
 )  # fmt: skip
 async def workspace_create(view: View, request: CreateRequest) -> CreateAnswer:
-    """Create a workspace over a commit's baseline (default HEAD), isolated from other agents; one that
-    exists is left as it is. To see the working tree as it is, "live" needs no creating."""
+    """Create a workspace over a commit's baseline (default HEAD), isolated from other agents. The
+    working tree itself is "live" and needs no creating."""
     name = _own(request.workspace_id)
     case = desk.opened(view, request.repo_path)
     commit = commit_of(case, request.commit_sha) or case.head.commit

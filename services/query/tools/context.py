@@ -64,8 +64,8 @@ async def context(view: View, request: BundleRequest) -> Bundle:
 
 @tool("repocontext_stats", title="Savings of bundles", family="repocontext")
 async def stats(view: View, _request: StatsRequest) -> Stats:
-    """What repocontext_context cost and saved in the last hour: tokens delivered, and tokens of the whole
-    files that need not be read for them. netSavedTokens may be negative."""
+    """What repocontext_context cost and saved in the last hour, in tokens; netSavedTokens may be
+    negative."""
     totals = view.host.ledger.window()
     return Stats(
         calls=totals.calls,

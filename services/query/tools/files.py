@@ -32,8 +32,8 @@ from store.rows import FileRow
 
 @tool("repocontext_outline", title="Outline of a file", family="repocontext")
 async def outline(view: View, request: OutlineRequest) -> Outline:
-    """The declarations of one indexed file with signatures and line spans, without its body, and
-    what reading the whole file would cost in tokens. Unknown path: exists=false."""
+    """The declarations of one indexed file with signatures and lines, and what reading the whole
+    file would cost in tokens. Unknown path: exists=false."""
     with view.read() as snapshot:
         row = _file(snapshot, request.repo_id, request.path)
         if row is None:
@@ -65,8 +65,8 @@ def _outlined(symbol: Symbol) -> OutlineSymbol:
 
 @tool("repocontext_related", title="Neighbours of a file", family="repocontext")
 async def related(view: View, request: RelatedRequest) -> Related:
-    """The impact of editing a file: what it refers to, who refers to the types it declares, and which
-    tests cover it. At most 100 of each, with counts; by simple name, so a lead and no proof."""
+    """The impact of editing a file: what it refers to, who refers to the types it declares, and
+    which tests cover it. By simple name, so a lead and no proof."""
     repo_id = RepoId(request.repo_id)
     with view.read() as snapshot:
         row = _file(snapshot, repo_id, request.path)

@@ -33,7 +33,7 @@ from services.query.registry import tool
 @tool("memory_verify", title="Verify a statement", family="memory")
 async def verify(view: View, request: VerifyRequest) -> Verification:
     """Hold a statement against a memory's content: consistent or conflict, by shared words and by
-    negation. Use it before you rely on, or change, a memory that may be outdated."""
+    negation."""
 
     def answer(desk: Desk) -> Verification:
         compared = compare_fact(desk.record(request.id).body, request.fact)
@@ -64,7 +64,7 @@ async def diff(view: View, request: DiffRequest) -> Difference:
 @tool("memory_size", title="Measure a memory", family="memory")
 async def size(_view: View, request: SizeRequest) -> Size:
     """Measure a memory before you write it: content, tags, context and labels must stay within 512
-    bytes. Over that it is an error that carries the report."""
+    bytes."""
     text = composed_text(
         request.content, tags=request.tags, context=request.context,
         memory_type=request.memory_type, status=request.status, certainty=request.certainty,
@@ -79,8 +79,7 @@ async def size(_view: View, request: SizeRequest) -> Size:
 @tool("memory_doctor", title="Audit memories", family="memory")
 async def doctor(view: View, request: RepositoryRequest) -> Diagnosis:
     """Audit a repository's active memories: duplicates, stale status, tags, types, contradictions,
-    and notes that read like orders to an agent. Findings are suggestions with every id involved;
-    read them before you write. Nothing is changed."""
+    and notes that read like orders to an agent. Findings are suggestions; nothing is changed."""
     slug, notes = await consult(
         view, request.repository, lambda desk: (desk.scope.slug, list(desk.book.active()))
     )

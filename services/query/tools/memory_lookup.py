@@ -40,8 +40,8 @@ Vector = NDArray[np.float32]
 
 @tool("list_repositories", title="Repositories with memories", family="memory")
 async def list_repositories(view: View, request: ListRepositoriesRequest) -> Repositories:
-    """List the repositories that have memories, with their counts by status. Call it before a write
-    when the exact slug is not certain. Go on with offset + count while has_more."""
+    """List the repositories that have memories, with counts by status. Call it before a write when
+    the slug is not certain."""
 
     def count() -> list[RepositoryCounts]:
         with view.read() as snapshot:
@@ -63,9 +63,8 @@ async def list_repositories(view: View, request: ListRepositoriesRequest) -> Rep
 
 @tool("memory_query", title="Query memories", family="memory")
 async def query(view: View, request: QueryMemoryRequest) -> QueryResults:
-    """Find memories by words and meaning (hybrid), words (keyword) or meaning (semantic). Deprecated
-    ones are included unless status is given; contradicted_by names newer memories that deny one.
-    Scores compare within one mode only."""
+    """Find memories by words and meaning (hybrid), words (keyword) or meaning (semantic).
+    Deprecated ones are included unless status is given. Scores compare within one mode only."""
     if request.mode != "keyword":
         _check_size(request.query)
     wanted = _filter(request)
@@ -104,8 +103,8 @@ async def query(view: View, request: QueryMemoryRequest) -> QueryResults:
 
 @tool("memory_list", title="List memories", family="memory")
 async def list_memories(view: View, request: ListMemoryRequest) -> MemoryPage:
-    """List a repository's memories, newest update first, narrowed by filters; deprecated ones are
-    included unless status is given. Go on with offset + count while has_more."""
+    """List a repository's memories, newest update first; deprecated ones are included unless status
+    is given. Go on with offset + count while has_more."""
     wanted = _filter(request)
 
     def answer(desk: Desk) -> MemoryPage:
@@ -133,9 +132,8 @@ async def get(view: View, request: GetMemoryRequest) -> GotMemory:
 
 @tool("memory_suggest", title="Memories for files", family="memory")
 async def suggestions(view: View, request: SuggestRequest) -> Suggestions:
-    """Find the memories that concern files before you edit them: by the words of their paths, their
-    directories' neighbourhood and an optional query. Deprecated ones are included unless status is
-    given."""
+    """Find the memories that concern files before you edit them, by their paths and an optional
+    query. Deprecated ones are included unless status is given."""
     derived = derive(request.files, request.query)
     wanted = _filter(request)
 

@@ -31,7 +31,7 @@ _CLAIMED = "claimed memories were left alone: wait until the claim is released, 
 )
 async def deprecate(view: View, request: DeprecateRequest) -> Deprecated:
     """Retire memories that no longer hold, with superseded_by when another one takes their place.
-    They are kept and still found unless status is filtered. Prefer this to deleting."""
+    They are kept. Prefer this to deleting."""
     ids = tuple(dict.fromkeys(request.ids))
     if request.superseded_by in ids:
         raise InvalidArgument(
@@ -69,8 +69,7 @@ async def delete(view: View, request: DeleteRequest) -> Deleted:
 
 @tool("memory_delete_many", title="Delete memories", family="memory", writes=True)
 async def delete_many(view: View, request: DeleteManyRequest) -> DeletedMany:
-    """Delete 1 to 100 memories for good; those that are not there are listed, the others go. Prefer
-    memory_deprecate, which keeps them."""
+    """Delete 1 to 100 memories for good. Prefer memory_deprecate, which keeps them."""
     ids = tuple(dict.fromkeys(request.ids))
     scope, replies = await _retire(view, request.repository, ids, delete=True)
     done = _in_order(ids, (number for reply in replies for number in reply.done))

@@ -37,8 +37,7 @@ from services.source import free_text
 )
 async def add(view: View, request: AddMemoryRequest) -> Added:
     """Store a memory: commands, paths and identifiers in the first sentence. With upsert_match a
-    strong match is updated in place instead, and a weak one refused unless forced. The answer shows
-    what it may conflict with."""
+    strong match is updated in place, a weak one refused unless forced."""
     _check_texts(request)
     _check_size(_text_of(request))
     if request.upsert_match and request.upsert_match.strip():

@@ -45,9 +45,9 @@ _NOTE_FIELDS = {name.casefold(): name for name in ("title", "body", "author", "p
 
 @tool("repocontext_remember", title="Remember", family="repocontext", writes=True, idempotent=False)
 async def remember(view: View, request: RememberRequest) -> Remembered:
-    """Keep a note for later sessions: a decision, a gotcha, how something is done. Without id a new
-    note; with the id of one it is merged: given fields change, tags and links are added. Link it to
-    the files it is about: recall tells when they changed since."""
+    """Keep a note for later sessions: a decision, a gotcha, how something is done. With the id of a
+    note it is merged into it. Link it to the files it is about: recall tells when they changed
+    since."""
     _lifetime(request.ttl_seconds, "ttlSeconds")
     texts = {
         "title": request.title,
@@ -98,9 +98,8 @@ async def remember(view: View, request: RememberRequest) -> Remembered:
 
 @tool("repocontext_update", title="Update a record", family="repocontext", writes=True)
 async def update(view: View, request: UpdateRequest) -> RecordUpdate:
-    """Patch named fields and tags of an existing record; of a note also its links. What is indexed of
-    a file, package or symbol is indexed anew with the next change of it, and wins then. Remaining
-    lifetime stays as it is."""
+    """Patch named fields and tags of an existing record; of a note also its links. What is indexed
+    of a file, package or symbol wins again with its next change."""
     key = parse_key(request.key)
     if key.family != "mem":
         return await patches.update(view, key, request, records.found)
@@ -141,8 +140,8 @@ async def update(view: View, request: UpdateRequest) -> RecordUpdate:
 
 @tool("repocontext_forget", title="Forget a record", family="repocontext", writes=True)
 async def forget(view: View, request: ForgetRequest) -> Forgotten:
-    """Delete a note, or with lapse let it expire in lapseSeconds, so that who reads it now can finish;
-    a lapse never shortens a longer life. What is indexed of the tree is removed with the tree."""
+    """Delete a note, or with lapse let it expire in lapseSeconds; a lapse never shortens a longer
+    life. What is indexed of the tree goes with the tree."""
     key = parse_key(request.key)
     if request.lapse:
         _lifetime(request.lapse_seconds, "lapseSeconds")

@@ -23,8 +23,8 @@ _NAMES_SHOWN = 100  # of what refers to a name
 
 @tool("repocontext_recall", title="Recall a record", family="repocontext")
 async def recall(view: View, request: RecallRequest) -> EntryView:
-    """One record by its key: repository, package, file, symbol, content, xref (who refers to a name)
-    or note. An absent key answers exists=false; it is no error. Keys come from scan and search."""
+    """One record by its key: repository, package, file, symbol, content, xref (who refers to a
+    name) or note. An absent key answers exists=false. Keys come from scan and search."""
     key = parse_key(request.key)
     with view.read() as snapshot:
         if key.family == "mem":
@@ -117,8 +117,7 @@ def _directly_in(snapshot: Snapshot, repo_id: RepoId, directory: str) -> list[Fi
 @tool("repocontext_scan", title="Scan records", family="repocontext")
 async def scan(view: View, request: ScanRequest) -> ScanPage:
     """An ordered page of the records under a scope: Files (optionally below pathPrefix), Packages,
-    Symbols, Memory or one MemoryTopic. Go on with continuationToken while hasMore; a page of long entries
-    ends before pageSize."""
+    Symbols, Memory or one MemoryTopic. Go on with continuationToken while hasMore."""
     if request.path_prefix is not None and request.scope != "Files":
         raise InvalidArgument(
             "pathPrefix goes with scope Files only",
