@@ -100,11 +100,7 @@ class Corpus:
         self.path_norm = _norm(column("path_length")[order].astype(np.int64), FIELD_B)
         self.symbols_norm = _norm(column("symbols_length")[order].astype(np.int64), FIELD_B)
         self.chunk_file: I4 = np.repeat(np.arange(len(order), dtype=np.int32), counts)
-        # The file number in the high half of a word, for sorting scores by file.
-        self._chunk_key: U8 = self.chunk_file.astype(np.uint64) << np.uint64(32)
         self._chunked = np.flatnonzero(counts)
-        self._last_chunk = self.chunk_start[self._chunked + 1] - 1
-        self._chunks_of_chunked = counts[self._chunked]
 
     @property
     def file_count(self) -> int:
@@ -141,29 +137,31 @@ class Corpus:
     def best_chunks(self, chunk: F4) -> tuple[F4, F4]:
         """Return each file's best chunk score and the sum of its three best.
 
-        `chunk` holds a score for each chunk, none below zero. One sort does it: a key holds the
-        file in its high half and the score's bits in the low one, and the bits of floats that are
-        not negative sort as the floats do.
+        `chunk` holds a score for each chunk, none below zero. Three times the highest of each file is
+        taken, and then struck out once: cheaper than sorting.
         """
         best, top3 = np.zeros((2, self.file_count), np.float32)
-        scored: I8 | slice = slice(None)
-        owner, last, counted = self._chunked, self._last_chunk, self._chunks_of_chunked
         is_scored = chunk > 0
-        is_sparse = 2 * np.count_nonzero(is_scored) < len(chunk)
-        if is_sparse:
+        if 2 * np.count_nonzero(is_scored) < len(chunk):
             scored = np.flatnonzero(is_scored)
-        keys = self._chunk_key[scored] | chunk[scored].view(np.uint32)
-        keys.sort()
-        if is_sparse:
-            file = (keys >> np.uint64(32)).astype(np.int64)
-            last = np.flatnonzero(np.diff(file, append=-1))
-            owner, counted = file[last], np.diff(last, prepend=-1)
-        # One more score, of nothing, stands at -1: for the second and third of files without.
-        score = np.append(keys.astype(np.uint32).view(np.float32), np.float32(0))
-        best[owner] = score[last]
-        top3[owner] = score[last]
-        top3[owner] += score[np.where(counted > 1, last - 1, -1)]
-        top3[owner] += score[np.where(counted > 2, last - 2, -1)]
+            score, file = chunk[scored], self.chunk_file[scored]
+            heads = np.flatnonzero(np.diff(file, prepend=-1))
+            owner = file[heads].astype(np.int64)
+        else:
+            score, file = chunk.copy(), self.chunk_file
+            heads, owner = self.chunk_start[self._chunked], self._chunked
+        if not len(owner):
+            return best, top3
+        highest = np.maximum.reduceat(score, heads)
+        best[owner] = highest
+        top3[owner] = highest
+        left = np.zeros(self.file_count, np.float32)
+        for _ in range(2):
+            left[owner] = highest
+            struck = np.flatnonzero(score == left[file])
+            score[struck[np.diff(file[struck], prepend=-1) != 0]] = 0
+            highest = np.maximum.reduceat(score, heads)
+            top3[owner] += highest
         return best, top3
 
 

@@ -60,6 +60,7 @@ class _Words:
 
     terms: U8
     share: F4  # weight of each
+    single: int  # words of the query itself; those after them are joined
 
 
 def score(query: QueryTerms, segments: Sequence[SegmentView]) -> LexicalScores:
@@ -90,11 +91,14 @@ def score_corpus(query: QueryTerms, corpus: Corpus) -> LexicalScores:
 
 def _words(query: QueryTerms) -> _Words:
     known = set(query.words)
-    compounds = [stem for stem in query.stems if stem not in known]
-    terms = np.concatenate((query.terms, _hashes(compounds, "")))
-    share = np.ones(len(terms), np.float32)
-    share[len(query.terms) :] = _COMPOUND_SHARE
-    return _Words(terms, share)
+    weights = zip(query.stems, query.stem_weights, strict=True)
+    compounds = {stem: _COMPOUND_SHARE * weight for stem, weight in weights if stem not in known}
+    joined = np.fromiter(compounds.values(), np.float32, len(compounds))
+    return _Words(
+        terms=np.concatenate((query.terms, _hashes(compounds, ""))),
+        share=np.concatenate((query.weights, joined)),
+        single=len(query.terms),
+    )
 
 
 def _chunk_scores(words: _Words, hits: Hits, corpus: Corpus) -> F4:
@@ -122,14 +126,15 @@ def _body_scores(words: _Words, hits: Hits, corpus: Corpus) -> tuple[F4, F4]:
     weight /= tf + corpus.body_norm[file]
     body = np.bincount(file, weight, minlength=corpus.file_count).astype(np.float32)
     # Words that no file holds, and words joined, say nothing here.
-    asked = np.where((words.share == 1) & (frequency > 0), worth, np.float32(0))
+    asked = np.where(frequency > 0, worth, np.float32(0))
+    asked[words.single :] = 0
     cover = np.bincount(file, asked[term], minlength=corpus.file_count)
     return body, (cover / max(float(asked.sum()), 1e-9)).astype(np.float32)
 
 
 def _field_scores(query: QueryTerms, words: _Words, corpus: Corpus) -> tuple[F4, F4, F4, F4]:
     """Return path, symbols, defs and stem scores: all fields lie in one dictionary, asked once."""
-    names, stems = query.identifiers, _stem_shares(query.stems)
+    names, stems = query.identifiers, _stem_shares(query)
     asked = np.concatenate(
         (
             words.terms ^ np.uint64(field_salt(PATH)),
@@ -176,9 +181,11 @@ def _name_worth(names: Sequence[str], frequency: NDArray[np.int64], files: int) 
     return worth
 
 
-def _stem_shares(stems: Sequence[str]) -> dict[str, float]:
-    shares = {plural_variant(stem): _PLURAL_SHARE for stem in stems}
-    shares.update(dict.fromkeys(stems, 1.0))
+def _stem_shares(query: QueryTerms) -> dict[str, float]:
+    shares = dict(zip(query.stems, query.stem_weights, strict=True))
+    for stem, weight in list(shares.items()):
+        variant = plural_variant(stem)
+        shares[variant] = max(shares.get(variant, 0.0), _PLURAL_SHARE * weight)
     return shares
 
 

@@ -87,7 +87,10 @@ def of_files(
     """Measure the files of one answer. `asked` are the query's vector and its space."""
     vector, space = asked if dense is not None else (None, "")
     frequency = corpus.document_frequency(query.terms)
-    worth = tuple(word_worth(int(df), corpus.chunk_count) for df in frequency)
+    worth = tuple(
+        float(weight) * word_worth(int(df), corpus.chunk_count)
+        for weight, df in zip(query.weights, frequency, strict=True)
+    )
     mean = float(corpus.body_length.sum()) / max(corpus.chunk_count, 1)
     stick = Yardstick(
         words=query.words, worth=worth, in_files=tuple(int(df) > 0 for df in frequency), mean_terms=mean, best_evidence=0.0,
