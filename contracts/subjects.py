@@ -281,6 +281,8 @@ DURABLES = (
         ack_wait_s=4.0,  # so long a caller waits for a command whose worker died
         max_ack_pending=50_000,
     ),
-    DurableSpec(name="resolver", worker="resolver", stream=CMD, subject="cmd.map.>", max_ack_pending=64),
+    DurableSpec(
+        name="resolver", worker="resolver", stream=CMD, subject="cmd.map.>", max_ack_pending=64
+    ),
     DurableSpec(name="note_embedder", worker="embedder", stream=LOG, subject="log.*.mem.>"),
 )

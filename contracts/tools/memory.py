@@ -36,9 +36,7 @@ Offset = Annotated[int, Meta(ge=0)]
 Days = Annotated[int, Meta(ge=1, le=36_500, description="Only with memory_type status")]
 Tags = Annotated[str, Meta(description="area:cli,topic:backend,kind:decision")]
 TagFilter = Annotated[str, Meta(description="Part of the tags, any case")]
-Content = Annotated[
-    str, Meta(description="At most 512 bytes in all")
-]
+Content = Annotated[str, Meta(description="At most 512 bytes in all")]
 
 
 class MemoryRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -30,14 +30,29 @@ _QUERIES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "what", choices=["index", "edit", "search", "idle", "restart", "memory", "retrieval", "bundles", "ann", "resolution", "codemap"]
+        "what",
+        choices=[
+            "index",
+            "edit",
+            "search",
+            "idle",
+            "restart",
+            "memory",
+            "retrieval",
+            "bundles",
+            "ann",
+            "resolution",
+            "codemap",
+        ],
     )
     parser.add_argument(
         "path",
         nargs="?",
         help="tree to measure on; for retrieval and bundles the folder with the benchmark data",
     )
-    parser.add_argument("--trees", help="retrieval, bundles: folder that holds one tree per repository")
+    parser.add_argument(
+        "--trees", help="retrieval, bundles: folder that holds one tree per repository"
+    )
     parser.add_argument(
         "--fit", action="store_true", help="retrieval: fit weights on each half, judge on the other"
     )

@@ -37,7 +37,11 @@ def add_place(parser: argparse.ArgumentParser) -> None:
 
 def add_offer(parser: argparse.ArgumentParser) -> None:
     """Arguments that say what a node offers and follows."""
-    parser.add_argument("--profile", metavar="NAME", help="tools to list: full, agent, read, repocontext, memory, codemap (default: full over HTTP, agent on stdio)")
+    parser.add_argument(
+        "--profile",
+        metavar="NAME",
+        help="tools to list: full, agent, read, repocontext, memory, codemap (default: full over HTTP, agent on stdio)",
+    )
     parser.add_argument("--no-watch", action="store_true", help="do not follow file events")
     parser.add_argument(
         "--read-only", action="store_true", help="offer no tool that changes anything"

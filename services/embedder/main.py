@@ -76,7 +76,9 @@ class Embedding:
         try:
             vectors = await self._provider.embed([file for _, file in wanted]) if wanted else ()
         except Outage as outage:
-            counted.add("repocontext.bootstrap.pass_arm_faults", "ingest-files", outage.code.lower())
+            counted.add(
+                "repocontext.bootstrap.pass_arm_faults", "ingest-files", outage.code.lower()
+            )
             await self._announcer.say("down", outage.message)
             raise
         if self.yielded:

@@ -46,6 +46,7 @@ EXPRESSION_CHARS = 160
 _EXPRESSION_BYTES = 2_000
 KIND_CODES = {kind: code for code, kind in enumerate(REFERENCE_KINDS)}
 
+TO_TYPE = -1  # a draft's lift: up to the type around, without which it is nothing
 TYPE_KINDS = frozenset({"class", "interface", "struct", "enum", "trait", "record", "union"})
 
 _DOLLAR_NAMES = frozenset({"javascript", "typescript", "tsx"})  # `$` is a letter like any other
@@ -87,7 +88,7 @@ class Draft:
         self.bases: list[str] = []
         self.owner = ""  # simple name of the type it belongs to when that is not around it
         self.prefix = ""  # names between parent and name, as B in C++ `void B::f() {}`
-        self.lift = 0  # how many symbols around it to pass over for its parent
+        self.lift = 0  # how many symbols around it to pass over for its parent; TO_TYPE: all
         self.absolute = False  # its full name starts at itself, not at the file's module
         self.scopeless = False  # uses inside it belong to what is around it
         self.member_of: Draft | None = None  # settled parent
@@ -193,6 +194,14 @@ class Reader:
                 text = bound_name(text)
             if text:
                 self.bindings.append(BindingDraft(text, type_name, origin, name.start_byte))
+
+    def held(self, name: Node, around: Node) -> Draft:
+        """Declare a field that only its assignment to the instance tells of."""
+        draft = Draft("field", self.text(name), around.start_byte, around.end_byte)
+        draft.signature = self.line(around.start_byte, around.end_byte)
+        draft.modifiers = ("assigned",)
+        draft.scopeless, draft.lift = True, TO_TYPE
+        return self.add(draft)
 
     def decorations_before(self, start: int) -> tuple[tuple[str, ...], int]:
         """Return annotations standing directly before `start`, and where the first begins."""

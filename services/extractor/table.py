@@ -9,7 +9,7 @@ import numpy as np
 
 from contracts.extract import Symbol
 from services.extractor.grammar import Grammar
-from services.extractor.reader import DOC_CHARS, SIGNATURE_CHARS, TYPE_KINDS, Draft
+from services.extractor.reader import DOC_CHARS, SIGNATURE_CHARS, TO_TYPE, TYPE_KINDS, Draft
 
 _ONCE = frozenset({"variable", "constant", "field"})  # later assignments declare nothing new
 _BODILESS = _ONCE | {"component"}  # what a single-file component imports is the file's
@@ -70,6 +70,8 @@ def _nest(drafts: list[Draft]) -> None:
         above = stack[-1] if stack else None
         if draft.kind in _ONCE and above is not None and above.kind in _ONCE:
             above = above.member_of  # `a = b = 1` and `a, b = 1, 2` declare two of a kind
+        while draft.lift == TO_TYPE and above is not None and above.kind not in TYPE_KINDS:
+            above = above.member_of
         for _ in range(draft.lift):
             above = above.member_of if above is not None else None
         draft.member_of = above
@@ -105,7 +107,12 @@ def _without_repeats(drafts: list[Draft]) -> list[Draft]:
     """Drop later assignments of a name already declared, and number what stays."""
     seen: set[tuple[int, str, str]] = set()
     kept: list[Draft] = []
+    members = {(id(d.member_of), d.name) for d in drafts if d.lift != TO_TYPE}
     for draft in drafts:
+        if draft.lift == TO_TYPE and (
+            draft.member_of is None or (id(draft.member_of), draft.name) in members
+        ):
+            continue
         if draft.kind in _ONCE:
             key = (id(draft.member_of), draft.prefix, draft.name)
             if key in seen:

@@ -62,12 +62,16 @@ class Settings(Struct, frozen=True, kw_only=True):
     ann_sweep_seconds: int = 900
     exact_scan_vectors: int = 4_000_000  # more are not scanned for want of an index; 0 = all
     cache_bytes: int = 2 << 30  # of each extract and vector cache; oldest half dropped beyond
-    codemap_cache_dir: str = ""  # folder where machines share baselines; CODEMAP_CACHE_DIR names it too
+    codemap_cache_dir: str = (
+        ""  # folder where machines share baselines; CODEMAP_CACHE_DIR names it too
+    )
     tokenizer: str = "o200k"  # o200k, cl100k
     workspace_roots: tuple[str, ...] = ()  # repositories below may be added; a:b
     mode: str = "single"  # single, workspace: with tools to list, add and remove repositories
     read_only: bool = False  # offer no tool that changes anything
-    profile: str = ""  # tools to list: full (default), agent (default of stdio), read, memory, codemap
+    profile: str = (
+        ""  # tools to list: full (default), agent (default of stdio), read, memory, codemap
+    )
     host: str = "127.0.0.1"  # address of the MCP endpoint
     port: int = 8765  # of the MCP endpoint; 0 = any free one
     allowed_hosts: tuple[str, ...] = ()  # Host headers taken besides the address's; a:b
@@ -98,7 +102,9 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Settings:
     source = os.environ if environ is None else environ
     raw: dict[str, object] = {}
     fields = {field.name: field for field in msgspec.structs.fields(Settings)}
-    if shared := source.get("CODEMAP_CACHE_DIR", ""):  # under the name that other servers know it by
+    if shared := source.get(
+        "CODEMAP_CACHE_DIR", ""
+    ):  # under the name that other servers know it by
         raw["codemap_cache_dir"] = shared
     for variable, value in source.items():
         if not variable.startswith(_PREFIX) or variable in _ELSEWHERE:

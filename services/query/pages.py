@@ -43,7 +43,9 @@ class Pages:
         return JSONResponse({"ready": True})
 
     async def metrics(self, _request: Request) -> Response:
-        return Response(await self._metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(
+            await self._metrics(), media_type="text/plain; version=0.0.4; charset=utf-8"
+        )
 
     async def metadata(self, request: Request) -> Response:
         return JSONResponse(

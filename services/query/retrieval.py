@@ -151,9 +151,7 @@ class Retrieval:
     def embedder(self) -> QueryEmbedder:
         return self._embedder
 
-    def search(
-        self, repo_id: RepoId, query: str, limit: int, *, measured: bool = False
-    ) -> Found:
+    def search(self, repo_id: RepoId, query: str, limit: int, *, measured: bool = False) -> Found:
         """The best `limit` files. An unknown repository answers empty.
 
         `measured`: with the yardstick that other records are held against.

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 from services.resolution.expressions import TYPE_OPEN
 from services.resolution.scopes import CALLABLE
 from services.resolution.summary import TYPE_LIKE, TYPES, Decl
+from services.resolution.values import CALLABLE as CALLED
 from services.resolution.values import (
+    INSTANCE,
     MEANS_ANY,
     MEANS_TYPE,
     MEDIUM,
+    PARAMETER,
     RESOLVED,
     SEVERAL,
     Found,
     Value,
 )
+
+_DEEP = 6  # arguments of arguments that are looked into
 
 
 @lru_cache(maxsize=4_096)
@@ -38,6 +44,28 @@ def parameter_types(text: str) -> tuple[str, ...]:
         if depth == 0:
             break
     return tuple(found)
+
+
+def returned_type(text: str) -> str:
+    """Return what a written function type gives."""
+    depth = 0
+    for at in range(text.find("("), len(text)):
+        depth += (text[at] in "([{") - (text[at] in ")]}")
+        if depth == 0:
+            rest = text[at + 1 :].lstrip()
+            return rest[2:].strip() if rest.startswith("=>") else ""
+    return ""
+
+
+def literal_of(text: str) -> str | None:
+    """Return a literal type or an enum's member, None for any other type."""
+    text = text.strip()
+    if len(text) > 1 and text[0] in "\"'" and text[-1] == text[0]:
+        return text[1:-1]
+    parts = text.split(".")
+    if len(parts) > 1 and all(part.isidentifier() for part in parts):
+        return ".".join(parts[-2:])
+    return None
 
 
 def meant(found: Found, meaning: int) -> Found:
@@ -88,7 +116,9 @@ def joined(known: list[Value]) -> Value | None:
     for value in known:
         for one in value.arguments if value.sort == SEVERAL else (value,):
             if one is not None:
-                place = (one.decl.path, one.decl.id) if one.decl is not None else one.name
+                place: Any = (one.decl.path, one.decl.id) if one.decl is not None else one.name
+                if one.sort == PARAMETER:
+                    place = (place, one.name, one.path)
                 distinct.setdefault((one.sort, place), one)
     if len(distinct) <= 1:
         return next(iter(distinct.values()), None)
@@ -104,6 +134,56 @@ def substituted(found: Value, owner: Value | None) -> Value | None:
         return None
     at = owner.decl.parameters.index(found.name)
     return owner.arguments[at] if at < len(owner.arguments) else None
+
+
+def is_function_type(found: Value) -> bool:
+    """Is it a function known by a written type only?"""
+    return found.sort == CALLED and found.decl is not None and not found.decl.name
+
+
+def is_open(found: Value, depth: int = 0) -> bool:
+    """Does a value depend on type parameters?"""
+    return (
+        found.sort == PARAMETER
+        or is_function_type(found)
+        or (
+            depth < _DEEP
+            and any(one is not None and is_open(one, depth + 1) for one in found.arguments)
+        )
+    )
+
+
+def filled(
+    found: Value,
+    given: dict[str, Value],
+    held: Callable[[Value, str], Value | None],
+    depth: int = 0,
+) -> Value:
+    """Put arguments in place of type parameters, at any depth; `held` gives a value's member."""
+    if found.sort == PARAMETER:
+        value = given.get(found.name)
+        if value is None:
+            return found
+        for name in found.path.split(".") if found.path else ():
+            inner = held(value, name)
+            if inner is None:
+                return found
+            value = inner
+        return value
+    if is_function_type(found) and given:
+        known = Decl("type", "", "", parameters=tuple(given))
+        return found._replace(owner=Value(INSTANCE, known, tuple(given.values())))
+    if depth >= _DEEP or not found.arguments:
+        return found
+    inside = tuple(
+        [
+            filled(one, given, held, depth + 1) if one is not None else None
+            for one in found.arguments
+        ]
+    )
+    if found.sort == SEVERAL:
+        return joined([one for one in inside if one is not None]) or found
+    return found._replace(arguments=inside)
 
 
 def rank_apart(decl: Decl) -> int:

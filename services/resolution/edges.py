@@ -48,6 +48,7 @@ class FileEdges(Struct, frozen=True, array_like=True):
     column: bytes  # u4, 0-based byte column of the name
     candidates: tuple[tuple[int, tuple[int, ...]], ...] = ()  # (row, symbol ids) of the ambiguous
     relations: tuple[Relation, ...] = ()
+    note: str = ""  # why nothing of the file is resolved; "" when it was read as it should be
 
 
 class Edge(Struct, frozen=True):

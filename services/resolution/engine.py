@@ -9,21 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from services.resolution import values
+from services.resolution import type_arguments, values
 from services.resolution.choice import (
     is_annotated,
     is_dunder,
+    is_open,
     joined,
     meant,
     parameter_types,
     rank,
     rank_apart,
+    returned_type,
     substituted,
     takes,
 )
 from services.resolution.expressions import (
     CALL,
     EACH,
+    HELD,
     INDEX,
     LIST,
     TUPLE,
@@ -31,11 +34,14 @@ from services.resolution.expressions import (
     UNION,
     Chain,
     Node,
+    annotated,
     chain_of,
     type_of,
+    type_text_of,
 )
 from services.resolution.families import BUILTINS, Family
 from services.resolution.index import Index
+from services.resolution.library_names import GETTERS, ROOT_MEMBERS
 from services.resolution.memory import Answers
 from services.resolution.scopes import CALLABLE
 from services.resolution.summary import (
@@ -71,143 +77,10 @@ from services.resolution.values import (
 Lookup = Callable[["Engine", str, str, str], Found]  # name, path, context
 ImportLookup = Callable[["Engine", ImportFact], Found]
 MemberLookup = Callable[["Engine", Value, str], Found]
-_GETTERS = frozenset(
-    [
-        "get",
-        "pop",
-        "popleft",
-        "first",
-        "last",
-        "unwrap",
-        "expect",
-        "next",
-        "peek",
-        "remove",
-        "at",
-        "find",
-        "poll",
-        "take",
-        "iter",
-        "into_iter",
-        "iter_mut",
-        "as_ref",
-        "as_mut",
-        "borrow",
-        "borrow_mut",
-        "lock",
-        "clone",
-        "cloned",
-        "unwrap_or",
-        "unwrap_or_default",
-        "unwrap_or_else",
-        "orElse",
-        "orElseThrow",
-        "orElseGet",
-        "getOrDefault",
-        "elementAt",
-        "shift",
-        "await",
-        "Result",
-        "ok_or",
-        "ok_or_else",
-        "values",
-        "filter",
-        "sorted",
-        "to_vec",
-        "deref",
-        "as_deref",
-        "read",
-        "write",
-    ]
-)
 _NO_TYPES = frozenset({"None", "null", "undefined", "nil", "void", "never", "NoneType", "False"})
 _LAST_ARGUMENT = frozenset({"Coroutine", "Generator", "dict", "Dict", "Map", "HashMap", "map"})
 _OWN_TYPE = frozenset({"Self", "self", "static", "this", "$this"})
 _ANCESTORS = TYPE_LIKE | SPACES  # a Ruby module is included like a type
-ROOT_MEMBERS = {  # of the type that every type derives from
-    "jvm": frozenset(
-        [
-            "getClass",
-            "hashCode",
-            "equals",
-            "toString",
-            "notify",
-            "notifyAll",
-            "wait",
-            "clone",
-            "name",
-            "ordinal",
-            "values",
-            "valueOf",
-            "compareTo",
-        ]
-    ),
-    "csharp": frozenset(
-        [
-            "GetType",
-            "GetHashCode",
-            "Equals",
-            "ToString",
-            "MemberwiseClone",
-            "ReferenceEquals",
-            "HasFlag",
-            "CompareTo",
-        ]
-    ),
-    "ruby": frozenset(
-        [
-            "class",
-            "is_a?",
-            "respond_to?",
-            "nil?",
-            "send",
-            "public_send",
-            "freeze",
-            "frozen?",
-            "dup",
-            "clone",
-            "hash",
-            "inspect",
-            "to_s",
-            "instance_variable_get",
-            "instance_variable_set",
-            "method",
-            "methods",
-            "object_id",
-            "tap",
-            "then",
-            "raise",
-            "puts",
-            "require",
-            "require_relative",
-            "loop",
-            "lambda",
-            "proc",
-            "sleep",
-            "format",
-            "sprintf",
-            "rand",
-            "exit",
-            "abort",
-            "attr_reader",
-            "attr_writer",
-            "attr_accessor",
-            "include",
-            "extend",
-            "private",
-            "protected",
-            "public",
-            "module_function",
-            "private_constant",
-            "define_method",
-            "alias_method",
-            "new",
-            "allocate",
-            "name",
-            "instance_method",
-        ]
-    ),
-}
 _CALL_MEMBERS = {"python": "__call__", "php": "__invoke", "c": "operator()", "jvm": "invoke"}
 
 
@@ -371,11 +244,24 @@ class Engine(Answers):
             "Value | None",
             self.remembered(
                 ("t", text, path, context),
-                lambda: self._typed(type_of(text), path, context),
+                lambda: self._typed_text(text, path, context),
             ),
         )
 
-    def _typed(self, node: Node | None, path: str, context: str) -> Value | None:
+    def _typed_text(self, text: str, path: str, context: str) -> Value | None:
+        if self.family.name != "ecma":
+            return self._typed(type_of(text), path, context)
+        if text[:1] in "(<" and "=>" in text and (told := returned_type(text)):
+            decl = Decl(
+                "function", "", "", context=context, told=(annotated(told),),
+                takes=parameter_types(text), path=path,
+            )  # fmt: skip
+            return Value(values.CALLABLE, decl)
+        return self._typed(type_of(type_text_of(text)), path, context)
+
+    def _typed(  # noqa: PLR0911 - the kinds of written types
+        self, node: Node | None, path: str, context: str
+    ) -> Value | None:
         if node is None:
             return None
         name, arguments = node
@@ -383,6 +269,11 @@ class Engine(Answers):
             parts = [part for part in arguments if part is not None and part[0] not in _NO_TYPES]
             found_parts = [self._typed(part, path, context) for part in parts]
             return joined([value for value in found_parts if value is not None])
+        if name == HELD:
+            owner, member = self._typed(arguments[0], path, context), cast(Node, arguments[1])[0]
+            if owner is not None and owner.sort == PARAMETER:
+                return owner._replace(path=f"{owner.path}.{member}".lstrip("."))
+            return self.held(owner, member) if owner is not None else None
         if name in (LIST, TUPLE):
             inner = tuple([self._typed(part, path, context) for part in arguments])
             return Value(OUTSIDE, name=name, arguments=inner)
@@ -398,19 +289,22 @@ class Engine(Answers):
         inner = tuple([self._typed(part, path, context) for part in arguments])
         if simple in ("type", "Type") and inner and found.state == EXTERNAL:
             named = inner[0]
-            return named._replace(sort=TYPE) if named is not None and named.decl else None
+            known = named is not None and named.decl is not None and named.sort != PARAMETER
+            return named._replace(sort=TYPE) if named is not None and known else None
         unclear = found.state == UNRESOLVED or (found.decls and found.decls[0].kind in VALUES)
-        if unclear and self._is_parameter(name, path, context):
-            return Value(PARAMETER, name=name)
+        if unclear and (where := self._parameter_of(name, path, context)) is not None:
+            return Value(PARAMETER, where if where.bounds else None, name=name)
         return self._instance(found, inner)
 
-    def _is_parameter(self, name: str, path: str, context: str) -> bool:
+    def _parameter_of(self, name: str, path: str, context: str) -> Decl | None:
+        """Return whose type parameter a name is."""
         while context:
             container, _, last = context.rpartition(".")
-            if any(name in d.parameters for d in self.decls_in(path, container, last)):
-                return True
+            for decl in self.decls_in(path, container, last):
+                if name in decl.parameters:
+                    return decl
             context = container
-        return False
+        return None
 
     def _instance(self, found: Found, arguments: tuple[Value | None, ...]) -> Value | None:
         value = self.value(found, None, MEANS_TYPE)
@@ -449,14 +343,14 @@ class Engine(Answers):
                 return Value(TYPE, decl)
             return Value(MODULE, name=decl.full_name, path=decl.path if self.family.filed else "")
         for one in decls or (decl,):
-            found = self._told(one, owner)
+            found = self.told(one, owner)
             if found is not None:
                 return found
         if kind == "constant" and owner is not None and owner.decl is not None:
             return Value(INSTANCE, owner.decl) if owner.decl.kind == "enum" else None
         return None
 
-    def _told(self, decl: Decl, owner: Value | None) -> Value | None:
+    def told(self, decl: Decl, owner: Value | None) -> Value | None:
         """Return what a declaration tells of its value, or of what calling it gives."""
         if not decl.told:
             return None
@@ -467,12 +361,16 @@ class Engine(Answers):
             lambda: self._evaluated(decl, owner),
         )
         found = cast("Value | None", found)
+        if self.family.name == "ecma" and found is not None and is_open(found):
+            return type_arguments.closed(self, found, decl, owner)
         if found is not None and found.sort == PARAMETER:
             return substituted(found, owner)
         return found
 
     def _evaluated(self, decl: Decl, owner: Value | None) -> Value | None:
         context = decl.context or decl.container
+        if self.family.name == "ecma" and decl.kind in TYPE_LIKE:
+            context = decl.full_name
         known = []
         for text in decl.told:
             chain = chain_of(text)
@@ -489,7 +387,7 @@ class Engine(Answers):
         self, chain: Chain, path: str, context: str, me: Value | None = None
     ) -> Value | None:
         """Return what an expression stands for that starts from no local."""
-        return self.steps(self.root(chain, path, context, me), chain[1:])
+        return self.steps(self.root(chain, path, context, me), chain[1:], (path, context))
 
     def root(self, chain: Chain, path: str, context: str, me: Value | None = None) -> Value | None:
         root = chain[0]
@@ -515,8 +413,10 @@ class Engine(Answers):
                 return Value(INSTANCE if root in family.selves else TYPE, decl)
         return self.value(self.named(root, path, context, MEANS_VALUE))
 
-    def steps(self, value: Value | None, steps: Chain) -> Value | None:
-        """Follow the steps of an expression from a value on."""
+    def steps(
+        self, value: Value | None, steps: Chain, place: tuple[str, str] = ("", "")
+    ) -> Value | None:
+        """Follow the steps of an expression, written at a place, from a value on."""
         for step in steps:
             if value is None:
                 return None
@@ -525,15 +425,25 @@ class Engine(Answers):
             elif step in (INDEX, EACH):
                 value = self._element(value, step)
             elif step[0] == "@":
-                value = self._handed(value, step)
+                value = self._handed(value, step, place)
             else:
-                value = self._lowered(self.value(self.member(value, step), value), value)
+                name = step.rstrip("!?") if self.family.name == "ecma" else step
+                value = self._lowered(self.value(self.member(value, name), value), value)
             if self._calls_itself and value is not None and value.sort == values.CALLABLE:
                 value = self.called(value)  # without brackets, as Ruby has it
         return value
 
-    def _handed(self, value: Value, step: str) -> Value | None:
+    def _handed(self, value: Value, step: str, place: tuple[str, str]) -> Value | None:
         """Return what a function hands to a callback: `@2.0`, argument 2, its parameter 0."""
+        if self.family.name == "ecma" and value.sort != OUTSIDE:
+            made = value
+            if value.sort == TYPE and value.decl is not None:
+                inside = self.member_of(value.decl, "constructor")
+                made = (
+                    Value(values.CALLABLE, inside.decls[0], owner=value) if inside.decls else value
+                )
+            return type_arguments.expected(self, made, step, place)
+        step = step.partition("<")[0].partition("=")[0]
         argument, _, parameter = step[1:].partition(".")
         if value.sort == OUTSIDE:
             if value.owner is None or parameter != "0":
@@ -557,6 +467,10 @@ class Engine(Answers):
                         return found
         return None
 
+    def held(self, value: Value, name: str) -> Value | None:
+        """Return what a member of a value stands for."""
+        return self.value(self.member(value, name), value)
+
     @staticmethod
     def _lowered(found: Value | None, owner: Value) -> Value | None:
         if found is not None and owner.confidence < found.confidence:
@@ -575,7 +489,7 @@ class Engine(Answers):
         if value.sort == PARENT or (self._calls_itself and value.sort == INSTANCE):
             return value
         if value.sort == OUTSIDE:
-            if value.owner is not None and value.name in _GETTERS:
+            if value.owner is not None and value.name in GETTERS:
                 arguments = [one for one in value.owner.arguments if one is not None]
                 return arguments[-1]._replace(confidence=MEDIUM) if arguments else value
             return value
@@ -585,8 +499,10 @@ class Engine(Answers):
         return None
 
     def _called(self, decl: Decl, owner: Value | None) -> Value | None:
+        if not decl.name:  # a function type
+            return self.told(decl, owner)
         for one in self.decls_in(decl.path, decl.container, decl.name):
-            if one.suffix == decl.suffix and (found := self._told(one, owner)) is not None:
+            if one.suffix == decl.suffix and (found := self.told(one, owner)) is not None:
                 if found.sort == OUTSIDE and found.name == TUPLE and self.family.name == "go":
                     return found.arguments[0] if found.arguments else None
                 return found
@@ -634,13 +550,17 @@ class Engine(Answers):
             return self._member_of_value(value, value.decl, name, argc)
         if value.sort == SEVERAL:
             return self._member_of_several(value, name, argc)
-        if value.sort == values.CALLABLE and value.decl is not None:
+        if value.sort == PARAMETER:
+            return type_arguments.bounded(self, value, name, argc)
+        if value.sort == values.CALLABLE and value.decl is not None and value.decl.name:
             decls = self.decls_in(value.decl.path, value.decl.full_name, name)
             return self.chosen(decls, argc) if decls else NOTHING
         return NOTHING
 
     def _member_of_value(self, value: Value, decl: Decl, name: str, argc: int) -> Found:
         found = self.member_of(decl, name, argc, value.sort == PARENT)
+        if found.state != RESOLVED and decl.kind == "type" and self.family.name == "ecma":
+            found = type_arguments.through_alias(self, value, name, argc) or found
         if found.state != RESOLVED and (own := self._implied(value, name)) is not None:
             return own
         if value.confidence < found.confidence and found.state == RESOLVED:
@@ -652,7 +572,7 @@ class Engine(Answers):
         if self.family.name == "ruby" and name == "new" and value.sort == TYPE:
             made = value._replace(sort=INSTANCE)
             return Found(EXTERNAL, (), values.HIGH, made, "builtins")
-        if self.family.name == "rust" and name in _GETTERS:
+        if self.family.name == "rust" and name in GETTERS:
             held = Value(OUTSIDE, name=name, arguments=(value,))
             return Found(EXTERNAL, (), MEDIUM, Value(OUTSIDE, name=name, owner=held), "std")
         return None
@@ -704,14 +624,15 @@ class Engine(Answers):
         """Return the member that the first of some types has."""
         inherited: tuple[Decl, ...] = ()
         assigned: tuple[Decl, ...] = ()
+        held: tuple[Decl, ...] = ()  # a field of that name, which a call does not mean by choice
         for ancestor in line:
             own = self.members_named(ancestor, name)
             if own and self.family.overloads and argc >= 0:
                 inherited += tuple([d for d in own if d.kind in CALLABLE])
                 if any(takes(d, argc) for d in own if d.kind in CALLABLE):
                     return self.chosen(own, argc)
-                if inherited:
-                    continue
+                held = held or own
+                continue
             if own and "assigned" in own[0].modifiers and not assigned:
                 assigned = own  # only assigned to here: it may be declared above
                 continue
@@ -719,7 +640,19 @@ class Engine(Answers):
                 return self.chosen(own, argc)
         if assigned:
             return self.chosen(assigned, argc)
-        return self.chosen(inherited, argc) if inherited else NOTHING
+        left = inherited or held
+        return self.chosen(left, argc) if left else NOTHING
+
+    def overloads_of(self, decl: Decl, argc: int) -> tuple[Decl, ...]:
+        """Return a callable and what its type inherits under its name for as many arguments."""
+        outer, _, last = decl.container.rpartition(".")
+        owners = [one for one in self.decls(outer, last) if one.kind in TYPES]
+        found: dict[str, Decl] = {}
+        for ancestor in self.lineage(owners[0])[0] if owners else ():
+            for one in self.members_named(ancestor, decl.name):
+                if one.kind in CALLABLE and takes(one, argc):
+                    found.setdefault(one.suffix, one)
+        return tuple(found.values()) or (decl,)
 
     def members_named(self, decl: Decl, name: str) -> tuple[Decl, ...]:
         """Return a type's own members of one name."""
@@ -743,7 +676,9 @@ class Engine(Answers):
         """Look at what an alias stands for."""
         if decl.kind != "type" or not decl.told:
             return NOTHING
-        value = self._told(decl, None)
+        if decl.parameters and self.family.name == "ecma":
+            return NOTHING  # what it stands for depends on its arguments, which a value has
+        value = self.told(decl, None)
         if value is None or value.decl is decl:
             return NOTHING
         return self.member(value, name, argc)

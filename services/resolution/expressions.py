@@ -18,7 +18,7 @@ _ROOT = re.compile(
     re.DOTALL,
 )
 _STEP = re.compile(
-    r"(\(\)|\{\}|\[\*\])|(\[[^\]]*\]|@\d+\.\d+)|(<[^<>()]*>(?=\())|(?:!?\??\.|->|::|\?->|\\|\?\.)\s*"
+    r"(\(\)|\{\}|\[\*\])|(\[[^\]]*\]|@\d*\.\d+(?:[<=][^;]*;)?)|(<[^<>()]*>(?=\())|(?:!?\??\.|->|::|\?->|\\|\?\.)\s*"
     r"([A-Za-z_$#@~][\w$#]*[!?=]?)|(\)|!|\?| as \w+)"
 )
 
@@ -120,7 +120,13 @@ _SKIP = frozenset({"&", "*", "?", "!", "...", "const"})
 _CLOSERS = {"<": ">", "[": "]", "(": ")"}
 
 Node = tuple[str, tuple["Node | None", ...]]  # a name and its arguments; "|" for a union
-UNION, LIST, TUPLE = "|", "[]", "()"
+UNION, LIST, TUPLE, HELD = "|", "[]", "()", "@"  # HELD: what a type's member of some name is
+_KEYED = re.compile(r"\[([\"'])(\w+)\1\]")  # `T["name"]`, in languages that have it
+
+
+def type_text_of(text: str) -> str:
+    """Write a type of TypeScript so that `type_of` knows its members and its functions."""
+    return _KEYED.sub(r"@\2 ", text) if "[" in text else text
 
 
 @lru_cache(maxsize=65_536)
@@ -144,12 +150,27 @@ class _Types:
 
     def union(self) -> Node | None:
         parts = [self.one()]
+        if self.peek() == "extends":
+            return self.conditional()
         while self.peek() in ("|", "&") and self.at < len(self.tokens):
             self.at += 1
             parts.append(self.one())
         known = tuple(part for part in parts if part is not None)
         if len(parts) == 1:
             return parts[0]
+        return (UNION, known) if known else None
+
+    def conditional(self) -> Node | None:
+        """`T extends U ? A : B` is an A or a B."""
+        depth = 0
+        while self.at < len(self.tokens) and (depth or self.peek() != "?"):
+            depth += (self.peek() in "<[({") - (self.peek() in ">])}")
+            self.at += 1
+        self.at += 1
+        one = self.union()
+        self.at += self.peek() == ":"
+        other = self.union()
+        known = tuple(part for part in (one, other) if part is not None)
         return (UNION, known) if known else None
 
     def one(self) -> Node | None:
@@ -162,6 +183,8 @@ class _Types:
             return self.bracketed()
         if word == "(":
             return self.parenthesised()
+        if word == "{" and "keyof" in self.tokens[self.at + 3 : self.at + 6]:
+            return self.mapped()
         if word == "{" or not (word[0].isalpha() or word[0] in "_$\\\"'"):
             self.skip()
             return None
@@ -173,6 +196,12 @@ class _Types:
             self.skip()
             return None
         return self.suffixed((word, self.arguments(word)))
+
+    def mapped(self) -> Node | None:
+        """`{ [K in keyof T]: ... }` has the members of T."""
+        name = self.tokens[self.tokens.index("keyof", self.at) + 1 :][:1]
+        self.skip()
+        return self.suffixed((name[0], ())) if name and name[0][0].isalpha() else None
 
     def bracketed(self) -> Node | None:
         """`[]T`, `[4]T`, or a tuple `[A, B]`."""
@@ -243,6 +272,9 @@ class _Types:
             if word == "[" and self.following() == "]":
                 self.at += 2
                 node = (LIST, (node,))
+            elif word == "@" and self.following():
+                node = (HELD, (node, (self.following(), ())))
+                self.at += 2
             elif word in _SKIP and not (word == "&" and self.following()):
                 self.at += 1
             else:

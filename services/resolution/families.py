@@ -358,6 +358,7 @@ _ECMA = Family(
     "ecma", True, False, frozenset({"this"}), _NONE, frozenset({"super"}),
     awaits=frozenset(
         {"Promise", "PromiseLike", "Readonly", "Partial", "Required", "NonNullable", "Awaited"}
+        | {"Omit", "Pick", "Extract", "Exclude", "NoInfer"}
     ),
 )  # fmt: skip
 _GO = Family("go", False, False, _NONE, _NONE, _NONE)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from contracts.extract import REFERENCE_KINDS, Body, Symbol
-from services.resolution import values
+from services.resolution import overloads, values
+from services.resolution.argument_types import ArgumentTypes
 from services.resolution.choice import meant, takes
 from services.resolution.edges import (
     EDGE_KINDS,
@@ -14,12 +15,15 @@ from services.resolution.edges import (
     FileEdges,
     Relation,
 )
-from services.resolution.engine import ROOT_MEMBERS, Engine
-from services.resolution.expressions import TYPE_OPEN, Chain, chain_of
+from services.resolution.engine import Engine
+from services.resolution.expressions import CALL, INDEX, TYPE_OPEN, Chain, chain_of
 from services.resolution.ids import symbol_id
+from services.resolution.library_names import ROOT_MEMBERS
+from services.resolution.overloads import differ, exactly, pick
 from services.resolution.scopes import CALLABLE, NARROW, WIDEN, Scopes, columns
 from services.resolution.structural import implemented, methods, type_of_method
-from services.resolution.summary import BY_NAME, TYPE_LIKE, TYPES, VALUES, Decl, Summary
+from services.resolution.summary import BY_NAME, TYPE_LIKE, TYPES, UNSEEN, VALUES, Decl, Summary
+from services.resolution.type_arguments import told_apart
 from services.resolution.values import (
     AMBIGUOUS,
     INSTANCE,
@@ -62,7 +66,7 @@ class FileResolver:
         self.scopes = Scopes(body, self.table)
         self.symbols = body.symbols
         self.strings: dict[str, int] = {}
-        self.known: dict[tuple[int, int, int, int, int, int], tuple[int, ...]] = {}
+        self.known: dict[tuple[int, ...], tuple[int, ...]] = {}
         self.receivers: dict[tuple[int, str, int], Value | None] = {}
         self.places: dict[int, str] = {}
         self.declaring = {symbol.parent for symbol in body.symbols}
@@ -84,15 +88,19 @@ class FileResolver:
         texts = references.strings if references is not None else ()
         known = self.known
         self.moving = self._moving(texts)
+        given = self._given(len(self.table[0]))
         for at, (kind, name, receiver, line, column, scope, argc) in enumerate(
             zip(*self.table, strict=True)
         ):
-            moving = (receiver if receiver >= 0 else name) in self.moving
-            question = (kind, name, receiver, scope, argc, line if moving else -1)
+            moving = (receiver if receiver >= 0 else name) in self.moving or given[
+                at
+            ] in self.moving
+            question = (kind, name, receiver, scope, argc, given[at], line if moving else -1)
             answer = known.get(question)
             if answer is None:
+                told = texts[given[at]] if given[at] >= 0 else ""
                 answer = known[question] = self._answer(
-                    kind, texts, name, receiver, scope, argc, line
+                    kind, texts, name, receiver, scope, argc, line, told
                 )
             edge, state, confidence, target, name_number, hint, candidates = answer
             rows.append((edge, state, confidence, scope, target, name_number, hint, line, column))
@@ -100,6 +108,14 @@ class FileResolver:
                 self.candidates.append((at, self._lists[candidates]))
         relations = self._relations(rows)
         return self._packed(rows, relations)
+
+    def _given(self, count: int) -> list[int]:
+        """Return the number of what is written as arguments of each use, -1 for nothing."""
+        references = self.body.references
+        if references is None or not references.arguments or not self.family.overloads:
+            return [-1] * count
+        found: list[int] = np.frombuffer(references.arguments, "<i4").tolist()
+        return found
 
     def _packed(self, rows: list[tuple[int, ...]], relations: list[Relation]) -> FileEdges:
         table = np.array(rows, np.int64).reshape(-1, 9).T
@@ -130,17 +146,19 @@ class FileResolver:
         return {
             number
             for number, text in enumerate(texts)
-            if (chain := chain_of(text)) is not None and self._plain(chain[0]) in names
+            for part in text.split("\n")
+            if (chain := chain_of(part)) is not None and self._plain(chain[0]) in names
         }
 
     def _plain(self, name: str) -> str:
         return name.removeprefix("$") if self.family.name == "php" else name
 
-    def _answer(
+    def _answer(  # noqa: PLR0913 - a use is its columns
         self, kind: int, texts: tuple[str, ...], name: int, receiver: int, scope: int, argc: int,
-        line: int,
+        line: int, given: str = "",
     ) -> tuple[int, ...]:  # fmt: skip
         text = texts[name]
+        self.engine.nested = self.engine.spent = 0
         if kind == _OVERRIDE:
             found = self._overridden(scope)
         elif kind == _IMPORT:
@@ -151,6 +169,8 @@ class FileResolver:
         else:
             meaning = MEANS_TYPE if kind == _TYPE else MEANS_VALUE
             found = self._bare(text, scope, argc, line, meaning)
+        if given and found.decls and found.decls[0].kind in CALLABLE:
+            found = self._picked(found, given, scope, line)
         if len(found.decls) > 1 and self.family.name == "ecma":
             found = meant(found, MEANS_TYPE if kind in (_TYPE, _BASE) else MEANS_VALUE)
         if found is NOTHING and receiver < 0 and self._is_outside(kind, text, scope):
@@ -165,6 +185,48 @@ class FileResolver:
                 edge = "implementation"
         apart = receiver >= 0 or self.family.name in ("ruby", "swift", "script")
         return self._row(edge, found, text, apart)
+
+    def _picked(self, found: Found, given: str, scope: int, line: int) -> Found:
+        """Choose among callables by the types of the arguments."""
+        told = ArgumentTypes(self.engine, self.path, self._context(scope))
+        kinds = [self._argument(text, told, scope, line) for text in given.split("\n")]
+        decls = found.decls
+        exact = [decl for decl in decls if exactly(decl, kinds)]
+        if exact and found.state == RESOLVED:
+            return found
+        if not exact and len({decl.container for decl in decls}) == 1:
+            decls = self.engine.overloads_of(decls[0], len(kinds))
+        left = pick(decls, kinds, told.ancestors) if len(decls) > 1 else decls
+        if len({decl.id for decl in left}) == 1:
+            sure = found.confidence if found.state == RESOLVED else values.HIGH
+            return Found(RESOLVED, left[:1], MEDIUM if overloads.UNKNOWN in kinds else sure)
+        return Found(AMBIGUOUS, left, MEDIUM)
+
+    def _argument(self, text: str, told: ArgumentTypes, scope: int, line: int) -> str:
+        if not text or text[0] == ":":
+            return overloads.plain(text[1:])
+        if text in self.family.selves:
+            me = self._around(scope)
+            return me.name if me is not None else overloads.UNKNOWN
+        chain = chain_of(text)
+        if chain is None:
+            return overloads.UNKNOWN
+        around = self.scopes.local_at(scope, chain[0])
+        if around is not None and all(step == INDEX for step in chain[1:]):
+            lines = self.scopes.told.get((around, chain[0]), ())
+            written = next((text for _, text in lines if text[:1] == TYPE_OPEN), "")
+            if lines and not written:
+                written = lines[_standing(lines, line, inclusive=True)][1]
+            return told.element(written, len(chain) - 1)
+        last = len(chain) - 1
+        while last > 0 and chain[last] in (CALL, INDEX):
+            last -= 1
+        if last == 0:
+            named = self._bare(chain[0], scope, -1, line, MEANS_VALUE)
+        else:
+            held = self._expression(chain[:last], scope, line)
+            named = self.engine.member(held, chain[last])
+        return told.of(named, chain[last + 1 :])
 
     def _is_outside(self, kind: int, name: str, scope: int) -> bool:
         """Is it a function of the language's own, as no file declares it?"""
@@ -187,6 +249,8 @@ class FileResolver:
 
     def _made_row(self, edge: str, found: Found, name: str, has_receiver: bool) -> tuple[int, ...]:
         target = hint = candidates = -1
+        if found.state == RESOLVED and found.decls and UNSEEN in found.decls[0].modifiers:
+            found = Found(UNRESOLVED, hint=found.decls[0].container)
         if found.state == RESOLVED:
             if found.decls:
                 target = self._number(found.decls[0].id)
@@ -307,7 +371,7 @@ class FileResolver:
         value = self._local_value(name, around, line, inclusive=False)
         if value is None:
             return NOTHING
-        if value.sort in (values.CALLABLE, TYPE) and value.decl is not None:
+        if value.sort in (values.CALLABLE, TYPE) and value.decl is not None and value.decl.name:
             return Found(RESOLVED, (value.decl,), MEDIUM)
         if value.sort == OUTSIDE:
             return values.outside(value.name)
@@ -331,6 +395,10 @@ class FileResolver:
 
     def _told(self, told: list[tuple[int, str]], at: int, around: int) -> Value | None:
         line, text = told[at]
+        if text.startswith(NARROW + "?"):
+            held = told[:at]
+            known = self._told(held, _standing(held, line, inclusive=True), around) if at else None
+            return told_apart(self.engine, known, text[2:])
         text = text.lstrip(NARROW)
         chain = chain_of(text) if text else None
         if chain is None:
@@ -343,7 +411,8 @@ class FileResolver:
     def _expression(
         self, chain: Chain, scope: int, line: int, inclusive: bool = True
     ) -> Value | None:
-        return self.engine.steps(self._root(chain, scope, line, inclusive), chain[1:])
+        place = (self.path, self._context(scope))
+        return self.engine.steps(self._root(chain, scope, line, inclusive), chain[1:], place)
 
     def _root(self, chain: Chain, scope: int, line: int, inclusive: bool) -> Value | None:
         root, family = chain[0], self.family
@@ -446,10 +515,11 @@ class FileResolver:
             return Found(RESOLVED, same) if same else found
         if found.state == RESOLVED and found.decls[0].kind in TYPE_LIKE:
             return NOTHING
-        told_apart = self.family.overloads and symbol.arity >= 0 and found.state == RESOLVED
-        if told_apart and not any(takes(decl, symbol.arity) for decl in found.decls):
-            return NOTHING
-        return found
+        if not self.family.overloads or symbol.arity < 0 or found.state != RESOLVED:
+            return found
+        own = symbol_id(self.summary.language, symbol).partition("(")[2]
+        fitting = [d for d in found.decls if takes(d, symbol.arity) and not differ(d, own)]
+        return found if fitting else NOTHING
 
     def _relations(self, rows: list[tuple[int, ...]]) -> list[Relation]:
         """Return type relations, and add rows for overrides that no word in the source declares."""

@@ -61,7 +61,10 @@ def symbol_id(language: str, symbol: Symbol) -> str:
 
 def _parameter_type(name: str, declared: str) -> str:
     text = "".join((declared or name).split())
-    return text.partition("<")[0] if "<" in text else text
+    if "<" not in text:
+        return text
+    tail = text.rpartition(">")[2]  # `Class<?>[]` and `T<V>...` are arrays still
+    return text.partition("<")[0] + (tail if tail.strip("[].") == "" else "")
 
 
 def stable_ids(path: str, language: str, symbols: Sequence[Symbol]) -> list[str]:

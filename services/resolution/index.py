@@ -6,6 +6,7 @@ copy shares what is inside until either side changes it.
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable, Mapping
 from zlib import crc32
 
@@ -51,11 +52,13 @@ class Space:
         changed = set()
         for key in before.keys() | after.keys():
             old, new = before.get(key, ()), after.get(key, ())
+            if old == new:
+                continue
             seen = self.facts(key)
             kept = tuple(fact for fact in seen if fact.path != path) if old else seen
-            now = tuple(sorted((*kept, *new), key=_path_of)) if kept and new else kept + new
+            now = _with(kept, new)
             self._put(key, now)
-            if old != new and _visible(seen) != _visible(now):
+            if not (_packages(seen, now) and _same_packages(kept, old, new)):
                 changed.add(key)
         return changed
 
@@ -83,11 +86,32 @@ def _path_of(fact: Fact) -> str:
     return fact.path
 
 
-def _visible(facts: tuple[Fact, ...]) -> tuple[Fact, ...] | set[tuple[str, str, str]]:
-    """Of a package's files only that there are some counts, not which and how many."""
-    if facts and isinstance(facts[0], Decl) and facts[0].kind == FILE and facts[0].shared:
-        return {(fact.name, fact.container, "") for fact in facts if isinstance(fact, Decl)}
-    return facts
+def _with(kept: tuple[Fact, ...], new: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    """Put one file's facts among those of others, in order of paths."""
+    if not kept or not new:
+        return kept + new
+    at = bisect.bisect_right(kept, new[0].path, key=_path_of)
+    return kept[:at] + new + kept[at:]
+
+
+def _packages(seen: tuple[Fact, ...], now: tuple[Fact, ...]) -> bool:
+    """Do both stand for packages? Of their files only that there are some counts, not which."""
+    return all(
+        bool(facts) and isinstance(facts[0], Decl) and facts[0].kind == FILE and facts[0].shared
+        for facts in (seen, now)
+    )
+
+
+def _same_packages(kept: tuple[Fact, ...], old: tuple[Fact, ...], new: tuple[Fact, ...]) -> bool:
+    """Is every package that came or went there by another file as well?"""
+    return all(
+        any(_package(fact) == apart for fact in kept)
+        for apart in {*map(_package, old)} ^ {*map(_package, new)}
+    )
+
+
+def _package(fact: Fact) -> tuple[str, str]:
+    return (fact.name, fact.container) if isinstance(fact, Decl) else ("", "")
 
 
 class Index:

@@ -53,6 +53,8 @@ class Answers:
         self._busy: dict[Any, int] = {}
         self._tainted = _UNTAINTED  # least depth of a question that its own answer ran into
         self._pure = True
+        # Within one question: how deep type arguments are put into type arguments, and how often.
+        self.nested = self.spent = 0
 
     def facts(self, container: str, name: str) -> tuple[Fact, ...]:
         self.needs.keys.add((container, name))
@@ -98,6 +100,8 @@ class Answers:
             self._tainted, self._pure = min(self._tainted, busy[question]), False
             return unknown
         outer_needs, outer_taint, outer_pure = self.needs, self._tainted, self._pure
+        outer_effort = self.nested, self.spent
+        self.nested = self.spent = 0
         depth = busy[question] = len(busy)
         self.needs, self._tainted, self._pure = Needs(), _UNTAINTED, True
         try:
@@ -111,6 +115,7 @@ class Answers:
             del busy[question]
             outer_needs.others.add(self.needs)
             self.needs = outer_needs
+            self.nested, self.spent = outer_effort
             self._tainted = min(self._tainted, outer_taint)
             self._pure = self._pure and outer_pure
         return found

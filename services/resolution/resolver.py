@@ -28,13 +28,22 @@ from services.resolution.engine import Engine
 from services.resolution.families import family_of
 from services.resolution.file_edges import FileResolver
 from services.resolution.index import Index, packed
-from services.resolution.summary import Summary, decode, encode, summarise
+from services.resolution.summary import SUMMARY_VERSION, Summary, decode, encode, summarise
+from services.resolution.unread import unread
 
 Change = tuple[str, str, Body | None]  # path, language ("" when removed), None when removed
 Resolved = tuple[str, FileEdges, bytes]  # path, edges, summary
 
+# What rules that meet code they were not made for may raise; what reading raises is the caller's.
+FAULTS = (
+    RecursionError, LookupError, TypeError, ValueError, AttributeError, AssertionError,
+    ArithmeticError, StopIteration,
+)  # fmt: skip
+_FRAMES = 8_000  # a long chain of types that each need the next
 NO_EDGES = FileEdges((), b"", b"", b"", b"", b"", b"", b"", b"", b"")
-_RECURSION = 8_000  # Python frames: a long chain of types that each need the next
+
+# once and for all: a limit that changes while others run is theirs as well
+sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
 
 
 class Resolver:
@@ -81,7 +90,7 @@ class Resolver:
                 touched.discard(path)
                 self._fresh.pop(path, None)
                 continue
-            summary = summarise(path, language, body)
+            summary = _summary(path, language, body)
             changed |= self._index.replace(path, summary)
             touched.add(path)
             self._fresh[path] = body
@@ -90,8 +99,6 @@ class Resolver:
 
     def resolve(self, paths: Iterable[str]) -> Iterator[Resolved]:
         """Resolve declared files as they stand; changes nothing that another process must know."""
-        if sys.getrecursionlimit() < _RECURSION:
-            sys.setrecursionlimit(_RECURSION)
         for path in paths:
             yield self._resolved(path)
 
@@ -128,7 +135,10 @@ class Resolver:
             return NO_EDGES
         engine = self._engine(family.name, summary.language)
         asked = engine.begin()
-        edges = FileResolver(engine, path, summary, body).edges()
+        try:
+            edges = FileResolver(engine, path, summary, body).edges()
+        except FAULTS as error:  # one file must not cost the others their edges
+            edges = unread(body, f"not resolved: {type(error).__name__}")
         needs = packed(family.name, asked.all_keys())
         if needs != summary.needs:  # a copy: another resolver may share the summary
             self._index.summaries[path] = msgspec.structs.replace(summary, needs=needs)
@@ -145,3 +155,11 @@ class Resolver:
     def _forget(self) -> None:
         for engine in self._engines.values():
             engine.forget()
+
+
+def _summary(path: str, language: str, body: Body) -> Summary:
+    """Return a file's summary; one that declares nothing when it cannot be read."""
+    try:
+        return summarise(path, language, body)
+    except FAULTS:  # its names are then found nowhere, and the others keep theirs
+        return Summary(SUMMARY_VERSION, language, "", (), ())

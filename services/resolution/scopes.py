@@ -38,16 +38,18 @@ class Scopes:
         self.told: dict[tuple[int, str], list[Told]] = defaultdict(list)  # in source order
         self._loose: set[str] = set()  # locals of code outside any function
         self._names: dict[int, tuple[set[str], int]] = {}
+        self._expanded: dict[tuple[int, str, int], list[str]] = {}
         self._told_in: dict[int, set[str]] = defaultdict(set)
         self.bare: dict[int, set[str]] = defaultdict(set)  # names used without a receiver
         for binding in body.bindings:
             self.told[binding.scope, binding.name].append((binding.line, expression(binding)))
-            self._told_in[binding.scope].add(binding.name)
+            if binding.origin != "widen" and binding.type_name[:1] != "?":
+                self._told_in[binding.scope].add(binding.name)
         declared = {symbol.name for symbol in body.symbols if symbol.parent < 0}
         self._loose = {
             binding.name
             for binding in body.bindings
-            if binding.scope < 0 and binding.origin in ("callback", "element")
+            if binding.scope < 0 and binding.origin in ("callback", "context", "element")
             if binding.name not in declared
         }
         if body.references is not None:
@@ -109,20 +111,27 @@ class Scopes:
             return [text] if self.declared_in(scope, root) or len(chain) == 1 else []
         if depth >= _MAX_DEPTH:
             return []
-        rest = "".join(step if step[0] in "([" else f".{step}" for step in chain[1:])
-        found = [
-            expanded + rest
-            for _, told in self.told.get((around, root), ())
-            if told and told[0] not in (NARROW, WIDEN)
-            for expanded in self.expanded(around, told, depth + 1)
-        ]
-        return list(dict.fromkeys(found))[:_MAX_DEPTH]
+        known = self._expanded.get((around, text, depth))
+        if known is not None:
+            return known
+        rest = "".join(step if step[0] in "([@" else f".{step}" for step in chain[1:])
+        found: dict[str, None] = {}
+        for _, told in self.told.get((around, root), ()):
+            if told and told[0] not in (NARROW, WIDEN):
+                for expanded in self.expanded(around, told, depth + 1):
+                    found[expanded + rest] = None
+            if len(found) >= _MAX_DEPTH:
+                break
+        answer = self._expanded[around, text, depth] = list(found)[:_MAX_DEPTH]
+        return answer
 
 
 def expression(binding: Binding) -> str:
     """Return what a binding tells as an expression; "" when it tells nothing."""
     text, origin = binding.type_name, binding.origin
     if origin in ("narrow", "widen"):
+        if text[:1] == "?":
+            return NARROW + text
         return NARROW + annotated(text) if text else WIDEN
     if not text:
         return ""
@@ -130,6 +139,9 @@ def expression(binding: Binding) -> str:
         return annotated(text)
     if origin == "call":
         return text + CALL
+    if origin == "context":
+        declared, _, place = text.rpartition("@")
+        return f"{annotated(declared)}@.{place}"
     return text + EACH if origin == "element" else text
 
 

@@ -17,14 +17,16 @@ from msgspec import Struct
 from contracts.extract import Body, Symbol
 from services.resolution.expressions import annotated
 from services.resolution.families import Family, family_of
+from services.resolution.generics import TYPED_SCRIPTS, bounds_of, derived_of
 from services.resolution.ids import kind_letter, symbol_id
 from services.resolution.scopes import CALLABLE, RETURNED, Scopes, columns
 
-SUMMARY_VERSION = 1
+SUMMARY_VERSION = 2
 TYPES = frozenset({"class", "interface", "struct", "enum", "trait", "record", "union", "component"})
 TYPE_LIKE = TYPES | {"type"}
 VALUES = frozenset({"field", "property", "constant", "variable", "event"})
 SPACES = frozenset({"module", "namespace"})
+UNSEEN = "unseen"  # modifier of a field that no symbol stands for
 FILE = "file"  # kind of the fact that a module is there
 
 INTERFACES = "#interfaces"  # by a method they ask for, where types implement without saying so
@@ -52,8 +54,10 @@ class Decl(Struct, array_like=True, gc=False):
     told: tuple[str, ...] = ()  # expressions of its value, or of what calling it gives
     bases: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()  # generic type parameters
-    takes: tuple[str, ...] = ()  # declared types of parameters, where one is a function
+    takes: tuple[str, ...] = ()  # declared types of parameters, where they are asked for
     path: str = ""  # where it is; set when it enters an index
+    bounds: tuple[tuple[str, str], ...] = ()  # of type parameters: what each extends, its default
+    derived: tuple[str, ...] = ()  # generic base types, with their arguments
 
     @property
     def shared(self) -> bool:
@@ -166,11 +170,15 @@ def _declared(symbol: Symbol, index: int, language: str, scopes: Scopes) -> Decl
         full_name if symbol.kind in CALLABLE else "",
         symbol.arity, modifiers, _told(symbol, index, scopes), symbol.bases,
         _type_parameters(symbol) if symbol.kind in TYPE_LIKE or symbol.kind in CALLABLE else (),
-        _takes(symbol),
+        _takes(symbol, language),
+        bounds=bounds_of(symbol) if language in TYPED_SCRIPTS else (),
+        derived=derived_of(symbol) if language in TYPED_SCRIPTS else (),
     )  # fmt: skip
 
 
-def _takes(symbol: Symbol) -> tuple[str, ...]:
+def _takes(symbol: Symbol, language: str) -> tuple[str, ...]:
+    if language in TYPED_SCRIPTS and symbol.params:
+        return tuple(declared for _, declared in symbol.params)
     if not any("=>" in declared for _, declared in symbol.params):
         return ()
     return tuple(declared if "=>" in declared else "" for _, declared in symbol.params)
@@ -178,7 +186,7 @@ def _takes(symbol: Symbol) -> tuple[str, ...]:
 
 _KEPT = frozenset(
     {"static", "abstract", "async", "staticmethod", "classmethod", "abstractmethod", "override"}
-    | {"export", "default", "extension", "partial", "virtual", "get", "set", "overload"}
+    | {"export", "default", "extension", "partial", "virtual", "get", "set", "overload", "assigned"}
 )
 
 
@@ -221,7 +229,7 @@ def _attributes(body: Body, scopes: Scopes, decls: list[Decl]) -> list[Decl]:
         texts = tuple(dict.fromkeys(told))[:4]
         declared = known.get((container, name))
         if declared is None:
-            added.append(Decl("field", name, container, modifiers=("assigned",), told=texts))
+            added.append(Decl("field", name, container, modifiers=("assigned", UNSEEN), told=texts))
         elif not declared.told and declared.kind in VALUES:
             declared.told = texts
     return added

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from services.source.identifiers import words_of
 _WORD = re.compile(r"\w+")
 _NAME, _PART, _CONTAINER, _SIGNATURE, _DOC = 24, 10, 4, 3, 1
 _DOC_WORDS = 40
+_DOC_HEAD = 400  # characters that hold as many words nearly always
 _SNIPPET = 160  # characters of a doc that a hit shows
 _UNRESOLVED = frozenset({STATES.index("unresolved"), STATES.index("ambiguous")})
 _QUALITIES = {"full": 2, "partial": 1}
@@ -38,7 +40,7 @@ def columns_of(path: str, language: str, quality: str, body: Body, edges: FileEd
     ids = [symbol_id(language, symbol) for symbol in symbols]
     kinds = [_KINDS.get(symbol_kind(symbol), 0) for symbol in symbols]
     stable = [int(text[4:], 16) for text in stable_ids(path, language, symbols)]
-    terms, postings = _terms(symbols, kinds)
+    terms = _Terms(symbols, kinds)
     links = sorted(_links(edges), key=lambda link: (link[4], link[5], link[6], link[0]))
     link = list(zip(*links, strict=True)) if links else [()] * 7
     return Columns(
@@ -50,14 +52,15 @@ def columns_of(path: str, language: str, quality: str, body: Body, edges: FileEd
         start=_packed("<u4", [symbol.start_line for symbol in symbols]),
         end=_packed("<u4", [symbol.end_line for symbol in symbols]),
         parent=_packed("<i4", [symbol.parent for symbol in symbols]),
-        terms=joined(terms),
-        posting_term=_packed("<u4", [term for term, _, _ in postings]),
-        posting_symbol=_packed("<u4", [symbol for _, symbol, _ in postings]),
-        posting_weight=_packed("u1", [weight for _, _, weight in postings]),
+        terms=joined(terms.terms),
+        posting_term=terms.numbers,
+        posting_symbol=terms.symbols,
+        posting_weight=terms.weights,
         link_key=_packed("<u8", link[0]),
         link_tag=_packed("u1", link[1]),
         link_kind=_packed("u1", link[2]),
-        link_confidence=_packed("u1", link[3]),
+        # of a file that did not parse as a whole nothing is certain
+        link_confidence=_packed("u1", link[3] if quality == "full" else [0] * len(link[3])),
         link_source=_packed("<i4", link[4]),
         link_line=_packed("<u4", link[5]),
         link_row=_packed("<u4", link[6]),
@@ -121,37 +124,60 @@ def _read(column: bytes, kind: str) -> list[int]:
     return found
 
 
-_Posting = tuple[int, int, int]
+class _Terms:
+    """The file's distinct terms in order, and the symbols each one leads to, in order as well."""
 
-
-def _terms(symbols: tuple[Symbol, ...], kinds: list[int]) -> tuple[list[str], list[_Posting]]:
-    """The file's distinct terms, and (term, symbol, weight) of each use, by term and symbol."""
-    numbers: dict[str, int] = {}
-    postings: list[tuple[str, int, int]] = []
-    for index, symbol in enumerate(symbols):
-        if kinds[index]:
-            postings += [(term, index, weight) for term, weight in _weighted(symbol).items()]
-    for term in sorted({term for term, _, _ in postings}):
-        numbers[term] = len(numbers)
-    found = sorted((numbers[term], index, weight) for term, index, weight in postings)
-    return list(numbers), found
+    def __init__(self, symbols: tuple[Symbol, ...], kinds: list[int]) -> None:
+        found: dict[str, list[tuple[int, int]]] = {}
+        for index, symbol in enumerate(symbols):
+            if kinds[index]:
+                for term, weight in _weighted(symbol).items():
+                    uses = found.get(term)
+                    if uses is None:
+                        found[term] = [(index, weight)]
+                    else:
+                        uses.append((index, weight))
+        self.terms = sorted(found)
+        ordered = [found[term] for term in self.terms]
+        counts = [len(uses) for uses in ordered]
+        self.numbers = np.repeat(np.arange(len(counts), dtype="<u4"), counts).tobytes()
+        self.symbols = _packed("<u4", [index for uses in ordered for index, _ in uses])
+        self.weights = bytes([weight for uses in ordered for _, weight in uses])
 
 
 def _weighted(symbol: Symbol) -> dict[str, int]:
-    found: dict[str, int] = {}
-
-    def add(words: Iterable[str], weight: int) -> None:
-        for word in words:
-            found[word] = min(255, max(found.get(word, 0), weight))
-
-    for word in _WORD.findall(symbol.doc)[:_DOC_WORDS]:
-        add((word.lower(),), _DOC)
+    # In order of weight, so that of several places of a word the heaviest counts.
+    found = dict.fromkeys([word.lower() for word in _first_words(symbol.doc)], _DOC)
     for word in _WORD.findall(symbol.signature):
-        add(words_of(word), _SIGNATURE)
-    for word in _WORD.findall(symbol.fq_name):
-        add(words_of(word), _CONTAINER)
+        for part in words_of(word):
+            found[part] = _SIGNATURE
+    found.update(_around(symbol.fq_name))
     whole, *parts = words_of(symbol.name) or ("",)
-    add(parts, _PART)
+    for part in parts:
+        found[part] = _PART
     if whole:
-        add((whole,), _NAME)
+        found[whole] = _NAME
     return found
+
+
+def _first_words(doc: str) -> list[str]:
+    if not doc:
+        return []
+    words = _WORD.findall(doc[:_DOC_HEAD])
+    if len(words) <= _DOC_WORDS and len(doc) > _DOC_HEAD:
+        words = _WORD.findall(doc)  # few, or the last one is cut
+    return words[:_DOC_WORDS]
+
+
+def _around(full_name: str) -> dict[str, int]:
+    container, _, name = full_name.rpartition(".")
+    found = dict(_container(container))
+    for word in _WORD.findall(name):
+        for part in words_of(word):
+            found[part] = _CONTAINER
+    return found
+
+
+@lru_cache(maxsize=256)
+def _container(name: str) -> dict[str, int]:
+    return {part: _CONTAINER for word in _WORD.findall(name) for part in words_of(word)}

@@ -1,12 +1,14 @@
 """How is a whole repository resolved? In a process of its own, which forks one more per processor.
 
 What it takes in memory goes when it ends, and its low priority leaves text search and vectors first.
-The request comes on standard input; results go to standard output as frames, each with its length
-in front, and one without content at the end of each phase.
+Requests come on standard input and results go to standard output as frames, each with its length in
+front: first what is to be resolved, and an empty frame at the end of each phase; then, once that is
+folded, what the first question and the next edit need, which ends with an empty frame as well.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import selectors
@@ -23,12 +25,16 @@ from msgspec import Struct
 from contracts.errors import Unavailable
 from contracts.extract import Body
 from services.resolution.resolver import Resolver
+from services.resolver import recall
 from services.resolver.live import Result, made
-from store.read.live import Projections
+from store import map_segment
+from store.read.live import Projections, Snapshot
+from store.read.maps import Maps
 from store.rows import FileRow
 
 _LENGTH = struct.Struct("<I")
 _NICE = 10
+_SNAPSHOT_BODIES = 200
 _SHARES = 8  # pieces of the work for each process, so that none waits long for another
 _START = "import sys; sys.path[:0] = {path!r}; from services.resolver.compute import main; main()"
 
@@ -48,34 +54,34 @@ _decode_request = msgspec.msgpack.Decoder(Request).decode
 _decode_result = msgspec.msgpack.Decoder(Result).decode
 
 
-class Computation:
-    """A running resolve; read its results phase by phase, then close it."""
+class Preparation(Struct, frozen=True, array_like=True):
+    """Where the live map of a repository is to be made ready for questions and edits."""
 
-    def __init__(self, request: Request) -> None:
+    projections: str
+    repo_id: str
+    cache: str  # folder of the segments
+
+
+_decode_preparation = msgspec.msgpack.Decoder(Preparation).decode
+
+
+class Computation:
+    """A process that resolves and prepares; read its results phase by phase, then close it."""
+
+    def __init__(self, request: Request | None) -> None:
         start = _START.format(path=[entry for entry in sys.path if entry])
         self._process = subprocess.Popen(  # noqa: S603 - this very interpreter and package
             [sys.executable, "-P", "-c", start], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
-        self._request = _encode(request)
+        self._request = b"" if request is None else _encode(request)
         self._begun = self._ended = False
 
     def take(self, limit: int) -> list[Result]:
         """The next results; none at the end of a phase. Raises Unavailable when it has died."""
-        process = self._process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        if not self._begun:
-            self._begun = True
-            try:
-                process.stdin.write(self._request)
-                process.stdin.close()
-            except BrokenPipeError:
-                raise Unavailable("resolving could not begin", hint="it is tried again") from None
+        self._begin()
         found: list[Result] = []
         while len(found) < limit and not self._ended:
-            frame = _frame(process.stdout)
-            if frame is None:
-                raise Unavailable("resolving ended before its end", hint="it is tried again")
+            frame = self._next()
             if frame:
                 found.append(_decode_result(frame))
             else:
@@ -83,6 +89,32 @@ class Computation:
         if not found:
             self._ended = False
         return found
+
+    def prepare(self, preparation: Preparation) -> None:
+        """Make the files of the cache, after the last phase. Raises Unavailable when it has died."""
+        self._begin()
+        self._send(_encode(preparation))
+        self._next()
+
+    def _begin(self) -> None:
+        if not self._begun:
+            self._begun = True
+            self._send(self._request)
+
+    def _send(self, frame: bytes) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(_LENGTH.pack(len(frame)) + frame)
+            self._process.stdin.flush()
+        except OSError:
+            raise Unavailable("resolving could not begin", hint="it is tried again") from None
+
+    def _next(self) -> bytes:
+        assert self._process.stdout is not None
+        frame = _frame(self._process.stdout)
+        if frame is None:
+            raise Unavailable("resolving ended before its end", hint="it is tried again")
+        return frame
 
     def close(self) -> None:
         """End it, finished or not. What another thread waits for then comes to its end."""
@@ -103,9 +135,20 @@ def _frame(stream: IO[bytes]) -> bytes | None:
 
 
 def main() -> None:
-    """Resolve what standard input asks for."""
+    """Do what standard input asks for."""
     os.nice(_NICE)
-    request = _decode_request(sys.stdin.buffer.read())
+    asked, out = sys.stdin.buffer, sys.stdout.buffer
+    frame = _frame(asked)
+    if frame:
+        _resolve_all(_decode_request(frame), out)
+    frame = _frame(asked)
+    if frame:
+        _prepare(_decode_preparation(frame))
+        out.write(_LENGTH.pack(0))
+        out.flush()
+
+
+def _resolve_all(request: Request, out: IO[bytes]) -> None:
     rows: dict[str, FileRow] = {row.path: row for row in request.rows}
     reader = _Reader(Path(request.projections), request.repo_id, rows)
     resolver = Resolver(reader.body)
@@ -113,38 +156,59 @@ def main() -> None:
     resolver.declare((row.path, row.language, reader.body(row.path)) for row in request.rows)
     resolver._fresh.clear()  # noqa: SLF001 - bodies are read again by whoever resolves them
     reader.close()  # an environment must not be used across a fork
-    gc.collect()
     gc.freeze()
-    out = sys.stdout.buffer
     for phase in request.phases:
         _resolve(resolver, reader, phase, request.processes, out)
         out.write(_LENGTH.pack(0))
         out.flush()
 
 
-class _Reader:
-    """Bodies of live files."""
-
-    def __init__(self, projections: Path, repo_id: str, rows: dict[str, FileRow]) -> None:
-        self._root, self._repo_id, self.rows = projections, repo_id, rows
-        self._projections: Projections | None = None
-
-    def body(self, path: str) -> Body:
-        if self._projections is None:
-            self._projections = Projections(self._root)
-        row = self.rows.get(path)
-        if row is None:
-            return _NO_BODY
-        with self._projections.read() as snapshot:
-            return snapshot.body(self._repo_id, row.sequence) or _NO_BODY
-
-    def close(self) -> None:
-        if self._projections is not None:
-            self._projections.close()
-            self._projections = None
+def _prepare(preparation: Preparation) -> None:
+    projections = Projections(Path(preparation.projections))
+    with projections.read() as snapshot:
+        repo = snapshot.repo(preparation.repo_id)
+        if repo is None:
+            return
+        maps, cache = Maps(snapshot.txn, repo.repo_id), Path(preparation.cache)
+        arrays, header = map_segment.make(map_segment.live_files(maps), maps.newest())
+        map_segment.save(map_segment.cache_file(cache, map_segment.live_name(repo)), arrays, header)
+        del arrays
+        recall.make(maps, map_segment.cache_file(cache, map_segment.recall_name(repo)))
 
 
 _NO_BODY = Body((), (), None, (), ())
+
+
+class _Reader:
+    """Bodies of live files. A snapshot is kept for a while: opening one costs as much as a body."""
+
+    def __init__(self, projections: Path, repo_id: str, rows: dict[str, FileRow]) -> None:
+        self._root, self._repo_id, self.rows = projections, repo_id, rows
+        self._held = contextlib.ExitStack()
+        self._snapshot: Snapshot | None = None
+        self._given = 0
+        self._last: tuple[str, Body] = ("", _NO_BODY)  # whoever resolves a file asks for it twice
+
+    def body(self, path: str) -> Body:
+        if path == self._last[0]:
+            return self._last[1]
+        row = self.rows.get(path)
+        if row is None:
+            return _NO_BODY
+        self._given += 1
+        if self._given % _SNAPSHOT_BODIES == 0:
+            self.close()  # a snapshot that is held keeps the environment from using its space again
+        if self._snapshot is None:
+            projections = Projections(self._root)
+            self._held.callback(projections.close)
+            self._snapshot = self._held.enter_context(projections.read())
+        found = self._snapshot.body(self._repo_id, row.sequence) or _NO_BODY
+        self._last = (path, found)
+        return found
+
+    def close(self) -> None:
+        self._held.close()
+        self._snapshot, self._last = None, ("", _NO_BODY)
 
 
 def _resolve(

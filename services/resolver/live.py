@@ -9,22 +9,28 @@ of them is stored the change is still pending, and is worked out again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from msgspec import Struct
 
+from contracts.errors import Unavailable
 from contracts.extract import EXTRACTOR_VERSION, Body, compressed
 from contracts.filemap import COLUMNS_VERSION, pack_columns
 from services.resolution import edges as edge_format
 from services.resolution.edges import FileEdges
 from services.resolution.resolver import Resolver
-from services.resolution.summary import SUMMARY_VERSION
+from services.resolution.summary import SUMMARY_VERSION, decode
+from services.resolver import recall
 from services.resolver.columns import columns_of
-from store import keys
+from services.resolver.recall import RecalledIndex
+from store import keys, map_segment
 from store.read.live import Projections, Snapshot
 from store.read.maps import Maps
 from store.rows import FileRow
 
 VERSION = f"{EXTRACTOR_VERSION}.{SUMMARY_VERSION}.{COLUMNS_VERSION}"
+_RECALL_FILES = 500  # with fewer, all summaries are read at once
+_NEWER_MOST = 400
 _NO_BODY = Body((), (), None, (), ())
 
 
@@ -51,8 +57,8 @@ class Result(Struct, frozen=True):
 class LiveMap:
     """One repository's live edges. Not for several threads at once."""
 
-    def __init__(self, projections: Projections, repo_id: str) -> None:
-        self._projections, self.repo_id = projections, repo_id
+    def __init__(self, projections: Projections, repo_id: str, cache: Path) -> None:
+        self._projections, self.repo_id, self._cache = projections, repo_id, cache
         self.generation = 0
         self.known: dict[
             str, int
@@ -63,6 +69,7 @@ class LiveMap:
         self._position = 0  # INDEX position of the last look
         self._epoch = -1
         self._resolver: Resolver | None = None
+        self._recalled: RecalledIndex | None = None  # what the resolver came back from
 
     @property
     def rows(self) -> dict[str, FileRow]:
@@ -71,7 +78,7 @@ class LiveMap:
 
     def release(self) -> None:
         """Let go of the resolver; the next change loads it again from the summaries."""
-        self._resolver = None
+        self._resolver = self._recalled = None
 
     def look(self) -> Pending:
         """What is pending now."""
@@ -97,7 +104,7 @@ class LiveMap:
     def _forget(self, generation: int) -> None:
         self.generation, self._epoch = generation, self._projections.epoch
         self.known, self._rows, self._paths, self._seen = {}, {}, {}, 0
-        self._resolver = None
+        self.release()
 
     def _scan(self, snapshot: Snapshot) -> None:
         for row in snapshot.files(self.repo_id):
@@ -133,17 +140,63 @@ class LiveMap:
     # -- resolving --------------------------------------------------------------------------
 
     def resolver(self) -> Resolver:
-        """The resolver as the stored edges know the files; loads it when it was let go."""
+        """The resolver as the stored edges know the files; comes back when it was let go."""
+        if self._recalled is not None and self._recalled.broken:
+            self.release()
         if self._resolver is None:
-            self._resolver = Resolver(self.body)
-            if self.known:
-                with self._projections.read() as snapshot:
-                    maps = Maps(snapshot.txn, self.repo_id)
-                    found = ((path, maps.summary(path)) for path in self.known)
-                    summaries = {path: summary for path, summary in found if summary is not None}
-                for path in self._resolver.load(summaries):
-                    self.known[path] = -1
+            self._resolver = self._come_back() or self._loaded()
         return self._resolver
+
+    def check(self) -> None:
+        """Raise Unavailable when what the resolver reads has moved on: what it yields is void."""
+        if self._recalled is not None and self._recalled.broken:
+            raise Unavailable("the stored summaries have moved on", hint="it is tried again")
+
+    def _come_back(self) -> Resolver | None:
+        """A resolver that reads what it is asked for; None where reading all is as well."""
+        if len(self.known) < _RECALL_FILES:
+            return None
+        with self._projections.read() as snapshot:
+            repo = snapshot.repo(self.repo_id)
+            if repo is None:
+                return None
+            maps = Maps(snapshot.txn, self.repo_id)
+            file = map_segment.cache_file(self._cache, map_segment.recall_name(repo))
+            index = recall.recalled(self._projections, self.repo_id, file)
+            newer = None if index is None else self._newer(maps, index)
+            if newer is None:
+                recall.make(maps, file)
+                index = recall.recalled(self._projections, self.repo_id, file)
+                newer = None if index is None else self._newer(maps, index)
+            if index is None or newer is None:
+                return None
+            for path in newer:
+                blob = maps.summary(path)
+                summary = None if blob is None else decode(blob)
+                if blob is not None and summary is None:
+                    self.known[path] = -1
+                index.take(path, summary)
+        found = Resolver(self.body)
+        found._index = self._recalled = index  # noqa: SLF001 - the same files, read later
+        return found
+
+    @staticmethod
+    def _newer(maps: Maps, index: RecalledIndex) -> list[str] | None:
+        """Files whose edges came after the index was kept; None when it is too old."""
+        newest = maps.newest()
+        newer = maps.changed_since(index.upto) if index.upto <= newest else []
+        return newer if index.upto <= newest and len(newer) <= _NEWER_MOST else None
+
+    def _loaded(self) -> Resolver:
+        found = Resolver(self.body)
+        if self.known:
+            with self._projections.read() as snapshot:
+                maps = Maps(snapshot.txn, self.repo_id)
+                stored = ((path, maps.summary(path)) for path in self.known)
+                summaries = {path: summary for path, summary in stored if summary is not None}
+            for path in found.load(summaries):
+                self.known[path] = -1
+        return found
 
     def body(self, path: str) -> Body:
         """The body of a live file; empty when it is being replaced, which makes it pending again."""
@@ -159,6 +212,7 @@ class LiveMap:
         changes: list[tuple[str, str, Body | None]] = [(path, "", None) for path in pending.gone]
         changes += [(row.path, row.language, self.body(row.path)) for row in pending.changed]
         for path, edges, summary in resolver.apply(changes):
+            self.check()
             row = self._rows.get(path)
             if row is not None:
                 yield made(row, self.body(path), edges, summary)

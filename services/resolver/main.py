@@ -48,11 +48,10 @@ from services.kernel.consumer import Consumer, Delivery, Outbox, Policy
 from services.kernel.settings import Settings
 from services.kernel.shell import Parts
 from services.resolver.baselines import Baselines
-from services.resolver.compute import Computation, Request
+from services.resolver.compute import Computation, Preparation, Request
 from services.resolver.live import LiveMap, Pending, Result, parted
 from services.resolver.publish import Target, publish_drops, publish_edges
 from services.resolver.workspaces import Workspaces
-from store import map_segment
 from store.env import CorruptEnvironment
 from store.read.live import Projections
 from store.read.maps import Maps
@@ -79,6 +78,7 @@ class Resolving(Service):
     def __init__(self, bus: Bus, settings: Settings) -> None:
         super().__init__()
         self._bus, self._settings = bus, settings
+        self._cache = settings.state / "cache" / "maps"
         self.projections = Projections(settings.projections)
         self._maps: dict[str, LiveMap] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -86,7 +86,7 @@ class Resolving(Service):
         self._notice = asyncio.Event()
         self._folded = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._computation: Computation | None = None
+        self._computations: dict[str, Computation] = {}  # one of a repository, while it is of use
         self._commands: set[asyncio.Task[None]] = set()
         self.consumer: Consumer[AnyMapCommand]
         self._grown = False
@@ -177,7 +177,7 @@ class Resolving(Service):
         """Resolve and store whatever is pending; returns the map with nothing pending."""
         live = self._maps.get(repo_id)
         if live is None:
-            live = self._maps[repo_id] = LiveMap(self.projections, repo_id)
+            live = self._maps[repo_id] = LiveMap(self.projections, repo_id, self._cache)
         while not self.should_stop:
             pending = await asyncio.to_thread(live.look)
             if not pending:
@@ -243,16 +243,17 @@ class Resolving(Service):
             str(self._settings.projections), live.repo_id, rows, phases, _processors()
         )
         live.release()
-        computation = self._computation = Computation(request)
+        self._close(live.repo_id)
+        computation = self._computations[live.repo_id] = Computation(request)
         try:
             for _ in phases:
                 while batch := await asyncio.to_thread(computation.take, _BATCH):
                     live.known.update(await publish_edges(self._bus, target, batch))
                     if self._ending.is_set():
                         raise Unavailable("the resolver is stopping", hint="try again")
-        finally:
-            computation.close()
-            self._computation = None
+        except BaseException:
+            self._close(live.repo_id)
+            raise
         for path in await publish_drops(self._bus, target, pending.gone):
             live.known.pop(path, None)
 
@@ -267,8 +268,22 @@ class Resolving(Service):
                 break
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(folded.wait(), 1.0)
-        await asyncio.to_thread(_prepared, self.projections, live.repo_id, self._settings)
-        await asyncio.to_thread(live.resolver)  # an edit may follow soon
+        # In the process that resolved, so that this one stays as small as it was.
+        known = self._computations.get(live.repo_id)
+        computation = known or Computation(None)
+        self._computations[live.repo_id] = computation
+        preparation = Preparation(str(self._settings.projections), live.repo_id, str(self._cache))
+        try:
+            await asyncio.to_thread(computation.prepare, preparation)
+        except Unavailable as fault:  # whoever asks first makes it
+            log.info("not_prepared", repo_id=live.repo_id, error=fault.message)
+        finally:
+            self._close(live.repo_id)
+
+    def _close(self, repo_id: str) -> None:
+        computation = self._computations.pop(repo_id, None)
+        if computation is not None:
+            computation.close()
 
     def target(self, live: LiveMap) -> Target:
         with self.projections.read() as snapshot:
@@ -342,25 +357,14 @@ class Resolving(Service):
     async def on_stop(self) -> None:
         self._ending.set()
         self._notice.set()
-        if self._computation is not None:
-            self._computation.close()  # whoever reads from it is woken
+        for repo_id in list(self._computations):
+            self._close(repo_id)  # whoever reads from it is woken
         for task in self._commands:
             task.cancel()
         if self._task is not None:
             await asyncio.wait([self._task], timeout=10)
             self._task.cancel()
         self.projections.close()
-
-
-def _prepared(projections: Projections, repo_id: str, settings: Settings) -> None:
-    with projections.read() as snapshot:
-        repo = snapshot.repo(repo_id)
-        if repo is None:
-            return
-        maps = Maps(snapshot.txn, repo_id)
-        arrays, header = map_segment.make(map_segment.live_files(maps), maps.newest())
-    file = map_segment.cache_file(settings.state / "cache" / "maps", map_segment.live_name(repo))
-    map_segment.save(file, arrays, header)
 
 
 def _is_cold(live: LiveMap, pending: Pending) -> bool:

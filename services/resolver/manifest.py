@@ -72,6 +72,7 @@ class Manifest:
             (path, _facts(self._content[path]).language, body) for path, body in own.items()
         ]
         for path, edges, _ in fork.apply(changes):
+            self._live.check()
             source = self._content.get(path)
             if source is None:
                 continue

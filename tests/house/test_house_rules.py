@@ -101,7 +101,17 @@ def test_every_durable_reads_a_subject_of_its_stream() -> None:
 
 @pytest.mark.parametrize(
     "worker",
-    ["walker", "reconciler", "extractor", "embedder", "ann", "memory", "resolver", "projector", "query"],
+    [
+        "walker",
+        "reconciler",
+        "extractor",
+        "embedder",
+        "ann",
+        "memory",
+        "resolver",
+        "projector",
+        "query",
+    ],
 )
 def test_a_worker_says_what_it_takes_and_gives(worker: str) -> None:
     docstring = (

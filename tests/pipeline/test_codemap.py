@@ -646,16 +646,25 @@ async def test_a_whole_repository_is_resolved_and_prepared_in_a_process_of_its_o
         with here.node.host.read() as snapshot:
             newest = Maps(snapshot.txn, "shop").newest()
         assert cold == resolved_anew(here)
+        assert index is not None
+        assert sorted(index.summaries) == ["README.md", "orders.py", "shop.py"]
+        importing = set(hashes("python", [("#module", "orders")]))
+        assert index.dependents(importing) == ["shop.py"]
+        fork = index.copy()
+        fork.replace("shop.py", None)
+        assert sorted(fork.summaries) == ["README.md", "orders.py"]
+        assert len(fork.summaries) == 2
+        assert fork.dependents(importing) == []
+        assert fork.space("python").facts(("shop", "place")) == ()
+        assert index.dependents(importing) == ["shop.py"]
+        assert index.space("python").facts(("shop", "place")) != ()
         write(root, shop=SHOP.replace("def place", "def put"))
         await here.node.add(root, "shop")
         await here.resolved()
         assert stored(here) == resolved_anew(here)
 
     assert segment is not None
-    assert index is not None
     assert segment.upto == index.upto == newest
-    assert sorted(index.summaries) == ["README.md", "orders.py", "shop.py"]
-    assert index.dependents({*hashes("python", [("#module", "orders")])}) == ["shop.py"]
 
 
 async def test_what_was_stored_by_another_is_told_and_never_resolved_with(

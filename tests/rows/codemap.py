@@ -56,5 +56,7 @@ ROWS: tuple[Row, ...] = (
     Row("C.replay", "P", "baselines and overlays outlive edits and a replay", (f"{_MAP}::test_a_baseline_outlives_edits_and_a_replay",)),
     Row("C.live", "P", "live references follow edits as a fresh resolve would", (_LIVE,)),
     Row("C.rest", "P", "after a rest the resolver reads only what an edit needs, and gives what a fresh resolve gives", (f"{_MAP}::test_after_a_rest_edits_give_what_a_fresh_resolve_gives",)),
+    Row("C.cold", "P", "a whole repository is resolved and prepared in a process of its own", (f"{_MAP}::test_a_whole_repository_is_resolved_and_prepared_in_a_process_of_its_own",)),
+    Row("C.other", "P", "what another worker stored is told and never resolved with", (f"{_MAP}::test_what_was_stored_by_another_is_told_and_never_resolved_with",)),
     Row("C.kill", "P", "a killed resolver costs nothing but time", (f"{_KILLS}::test_a_killed_resolver_costs_nothing_but_time",)),
 )  # fmt: skip

@@ -7,13 +7,12 @@ import pytest
 
 from contracts.extract import Body
 from ops.bench import scip
-from services.resolution import resolver
 from services.resolution.edges import RELATION_KINDS, FileEdges, decode, encode
 from services.resolution.expressions import chain_of, type_of, type_text_of
 from services.resolution.file_edges import FileResolver
 from services.resolution.ids import stable_ids, symbol_id, symbol_kind
 from services.resolution.resolver import Resolver
-from services.resolution.summary import SUMMARY_VERSION, Summary
+from services.resolution.summary import SUMMARY_VERSION, Summary, summarise
 from tests.resolution_project import Project, change_of
 
 STORE = (
@@ -163,14 +162,12 @@ def test_a_file_that_defeats_the_rules_costs_the_others_nothing(
 def test_a_file_that_cannot_be_summarised_declares_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    whole = resolver.summarise
-
     def summary(path: str, language: str, body: Body) -> Summary:
         if path == "shop/store.py":
             raise ValueError(path)
-        return whole(path, language, body)
+        return summarise(path, language, body)
 
-    monkeypatch.setattr(resolver, "summarise", summary)
+    monkeypatch.setattr("services.resolution.resolver.summarise", summary)
     project = shop()
     assert project.calls("shop/use.py") == {5: "ambiguous"}
     assert "M:shop.other.Other.save" in symbol_ids_of(project)

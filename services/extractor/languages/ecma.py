@@ -10,6 +10,7 @@ from services.extractor.grammar import Grammar
 from services.extractor.languages import ecma_members as members
 from services.extractor.languages.broken_blocks import declare_lost
 from services.extractor.languages.ecma_bindings import bind_target, read_bindings
+from services.extractor.languages.ecma_context import expect, read_context
 from services.extractor.languages.ecma_flow import read_flow
 from services.extractor.languages.ecma_imports import (
     commonjs_exports,
@@ -89,6 +90,7 @@ def declare(reader: Reader) -> None:
     read_imports(reader)
     read_bindings(reader)
     read_flow(reader)
+    read_context(reader)
     declare_lost(reader, _HEAD, _HEAD_KINDS)
 
 
@@ -132,7 +134,9 @@ def _declarator(
     span = whole or (statement if statement.named_child_count == 1 else node)
     if name.type == "identifier":
         if value is not None and value.type in FUNCTION_VALUES:
-            members.function(reader, value, span, name)
+            draft = members.function(reader, value, span, name)
+            if draft is not None:
+                expect(reader, draft, node.child_by_field_name("type"))
             return
         if value is not None and value.type in _CLASS_VALUES:
             members.class_like(reader, value, span, name)
@@ -186,6 +190,10 @@ def _assignments(reader: Reader) -> None:
             commonjs_exports(reader, value)
         is_export = text.startswith(("exports.", "module.exports"))
         name = left.child_by_field_name("property")
+        if name is not None and reader.field_text(left, "object") == "this":
+            reader.held(name, node).visibility = (
+                "private" if name.type[:7] == "private" else "public"
+            )
         if name is None or name.type != "property_identifier" or text.startswith("this."):
             continue
         if value.type in FUNCTION_VALUES or value.type in _CLASS_VALUES:

@@ -6,6 +6,7 @@ from tree_sitter import Node
 
 from services.extractor.languages.ecma_imports import required_module
 from services.extractor.languages.ecma_members import annotation
+from services.extractor.languages.ecma_values import essential, told_of
 from services.extractor.languages.nodes import first
 from services.extractor.reader import Reader
 
@@ -14,10 +15,13 @@ def read_bindings(reader: Reader) -> None:
     for statement in reader.nodes("declaration"):
         for node in statement.named_children:
             name = node.child_by_field_name("name")
+            value = node.child_by_field_name("value")
+            required = value is not None and required_module(reader, value) is not None
+            if name is not None and name.type == "object_pattern" and not required:
+                _taken_apart(reader, name, value)
             if name is None or name.type != "identifier":
                 continue
-            value = node.child_by_field_name("value")
-            if value is not None and required_module(reader, value) is not None:
+            if required:
                 continue
             declared = annotation(reader, node.child_by_field_name("type"))
             if declared:
@@ -30,6 +34,23 @@ def read_bindings(reader: Reader) -> None:
             reader.bind(pattern, annotation(reader, node.child_by_field_name("type")), "parameter")
 
 
+def _taken_apart(reader: Reader, pattern: Node, value: Node | None) -> None:
+    """Bind the names of `const { a, b: c } = x` to the members of x."""
+    told = told_of(reader, value)
+    if told is None or not told[0] or told[1] not in ("alias", "call"):
+        return
+    held = f"{told[0]}()" if told[1] == "call" else told[0]
+    for child in pattern.named_children:
+        key = name = child
+        if child.type == "object_assignment_pattern":
+            key = name = child.child_by_field_name("left") or child
+        elif child.type == "pair_pattern":
+            key = child.child_by_field_name("key") or child
+            name = child.child_by_field_name("value") or child
+        if name.type in ("identifier", "shorthand_property_identifier_pattern"):
+            reader.bind(name, f"{held}.{reader.text(key)}", "alias")
+
+
 def bind_target(reader: Reader, left: Node, value: Node) -> None:
     """Bind the left side of an assignment when it is a name or a field of `this`."""
     if left.type in ("identifier", "member_expression"):
@@ -37,8 +58,7 @@ def bind_target(reader: Reader, left: Node, value: Node) -> None:
 
 
 def _bind(reader: Reader, name: Node, value: Node | None) -> None:
-    while value is not None and value.type in ("await_expression", "non_null_expression"):
-        value = first(value)
+    value = essential(reader, value)
     if value is None:
         return
     kind = value.type

@@ -6,11 +6,12 @@ from bisect import bisect_right
 
 from tree_sitter import Node
 
-from services.extractor.languages.ecma_values import NAMES, short, told_of
+from services.extractor.languages.ecma_values import NAMES, short, told_of, type_arguments
 from services.extractor.languages.nodes import first
-from services.extractor.reader import BindingDraft, Reader
+from services.extractor.reader import TYPE_CHARS, BindingDraft, Reader
 
 _CALLS = ("call_expression", "new_expression")
+_COMPARED = ("string", "member_expression")
 _FUNCTIONS = ("arrow_function", "function_expression")
 
 
@@ -28,6 +29,7 @@ def read_flow(reader: Reader) -> None:
             _callbacks(reader, node)
     for node in reader.nodes("if"):
         _narrowed(reader, node)
+    _cases(reader)
 
 
 def _loop(reader: Reader, node: Node) -> None:
@@ -76,13 +78,13 @@ def _callbacks(reader: Reader, arguments: Node) -> None:
     given = [child for child in arguments.named_children if child.type != "comment"]
     for number, argument in enumerate(given):
         if argument.type in _FUNCTIONS:
-            for place, name in _parameters(argument):
+            for place, name in parameters(argument):
                 bound = reader.text(name)
-                told = f"{text}@{number}.{place}"
+                told = f"{text}@{number}.{place}{type_arguments(reader, call)}"
                 reader.bindings.append(BindingDraft(bound, told, "callback", name.start_byte))
 
 
-def _parameters(function: Node) -> list[tuple[int, Node]]:
+def parameters(function: Node) -> list[tuple[int, Node]]:
     """Return the plain parameters without a type."""
     single = function.child_by_field_name("parameter")
     if single is not None:
@@ -102,7 +104,7 @@ def _parameters(function: Node) -> list[tuple[int, Node]]:
 
 
 def _narrowed(reader: Reader, node: Node) -> None:
-    """Bind what `if (x instanceof T)` says inside its block."""
+    """Bind what `if (x instanceof T)` and `if (x.kind === "a")` say inside their block."""
     condition, block = (
         node.child_by_field_name("condition"),
         node.child_by_field_name("consequence"),
@@ -111,11 +113,42 @@ def _narrowed(reader: Reader, node: Node) -> None:
     if check is None or block is None or check.type != "binary_expression":
         return
     left, right = check.child_by_field_name("left"), check.child_by_field_name("right")
-    if left is None or right is None or left.type != "identifier" or right.type not in NAMES:
+    if left is None or right is None:
         return
-    if reader.field_text(check, "operator") == "instanceof":
-        name = reader.text(left)
-        reader.bindings.append(
-            BindingDraft(name, reader.type_text(right), "narrow", check.start_byte)
+    operator = reader.field_text(check, "operator")
+    if operator == "instanceof" and left.type == "identifier" and right.type in NAMES:
+        _narrow(
+            reader, reader.text(left), reader.type_text(right), check.start_byte, block.end_byte
         )
-        reader.bindings.append(BindingDraft(name, "", "widen", block.end_byte))
+    elif operator in ("===", "==") and right.type in _COMPARED:
+        _told_apart(reader, left, [reader.text(right)], check.start_byte, block.end_byte)
+
+
+def _narrow(reader: Reader, name: str, told: str, start: int, end: int) -> None:
+    reader.bindings.append(BindingDraft(name, told, "narrow", start))
+    reader.bindings.append(BindingDraft(name, "", "widen", end))
+
+
+def _told_apart(reader: Reader, member: Node, given: list[str], start: int, end: int) -> None:
+    """Bind what is known of `x` where `x.kind` is one of some values."""
+    held, name = member.child_by_field_name("object"), member.child_by_field_name("property")
+    if member.type == "member_expression" and held is not None and held.type == "identifier":
+        told = f"?{reader.text(name)}={'|'.join(given)}" if name is not None else ""
+        if told and len(told) <= TYPE_CHARS:
+            _narrow(reader, reader.text(held), told, start, end)
+
+
+def _cases(reader: Reader) -> None:
+    """Bind what the cases of `switch (x.kind)` say; an empty case falls through to the next."""
+    given: list[str] = []
+    for node in reader.nodes("case"):
+        value, body = node.child_by_field_name("value"), node.parent
+        switch = body.parent if body is not None else None
+        checked = first(switch.child_by_field_name("value")) if switch is not None else None
+        if value is None or checked is None or value.type not in _COMPARED:
+            given = []
+            continue
+        given.append(reader.text(value))
+        if node.child_by_field_name("body") is not None:
+            _told_apart(reader, checked, given, node.start_byte, node.end_byte)
+            given = []

@@ -14,6 +14,7 @@ _MODIFIERS = frozenset(
 )
 _PARAMETER_PROPERTY = frozenset({"accessibility_modifier", "override_modifier", "readonly"})
 _HEAD_END = re.compile(r"(?:\s|=>|[{;=])+$")
+_ALIAS_CHARS = 800  # a union may have many members
 _VALUES = frozenset({"arrow_function", "function_expression", "generator_function"})
 
 
@@ -261,7 +262,21 @@ def interface(reader: Reader, node: Node, outer: Node) -> None:
             for base in child.named_children:
                 _base(reader, draft, base)
     reader.add(draft)
-    _signatures(reader, node.child_by_field_name("body"))
+    body = node.child_by_field_name("body")
+    _called(reader, draft, body)
+    _signatures(reader, body)
+
+
+def _called(reader: Reader, draft: Draft, body: Node | None) -> None:
+    """Let an interface that can be called, or constructed, say with what and what that gives."""
+    for kind in ("call_signature", "construct_signature"):
+        for member in body.named_children if body is not None else ():
+            if member.type == kind:
+                _callable(reader, draft, member)
+                draft.arity = -1
+                if not draft.returns:
+                    draft.returns = annotation(reader, member.child_by_field_name("type"))
+                return
 
 
 def _signatures(reader: Reader, body: Node | None) -> None:
@@ -282,7 +297,8 @@ def _signatures(reader: Reader, body: Node | None) -> None:
 def type_alias(reader: Reader, node: Node, outer: Node) -> None:
     draft = _begin(reader, "type", node.child_by_field_name("name"), node, outer)
     value = node.child_by_field_name("value")
-    draft.returns = reader.type_text(value)
+    if value is not None:
+        draft.returns = reader.line(value.start_byte, value.end_byte, _ALIAS_CHARS)
     reader.add(draft)
     if value is not None and value.type == "object_type":
         _signatures(reader, value)

@@ -36,6 +36,8 @@ _COMMON = """
 (return_statement (_)) @return
 (arguments [(arrow_function) (function_expression)] @callback) @callbacks
 (if_statement) @if
+(switch_case value: (_)) @case
+[(arrow_function) (function_expression)] @function_value
 (function_expression name: (identifier) @local)
 
 (assignment_expression left: (identifier) @write)

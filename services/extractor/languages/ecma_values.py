@@ -8,14 +8,28 @@ from services.extractor.languages.nodes import first
 from services.extractor.reader import Reader, short_expression
 
 NAMES = ("identifier", "member_expression")
+_DEFAULTS = frozenset({"??", "||"})
 _TELLING = frozenset({*NAMES, "this", "subscript_expression"})
 _TRANSPARENT = frozenset({"await_expression", "non_null_expression", "parenthesized_expression"})
 
 
+def essential(reader: Reader, value: Node | None) -> Node | None:
+    """Leave out what changes no type: `await x`, `x!`, `(x)`, the default in `x ?? y`."""
+    while value is not None:
+        if value.type in _TRANSPARENT:
+            value = first(value)
+        elif (
+            value.type == "binary_expression" and reader.field_text(value, "operator") in _DEFAULTS
+        ):
+            value = value.child_by_field_name("left")
+        else:
+            break
+    return value
+
+
 def told_of(reader: Reader, value: Node | None) -> tuple[str, str] | None:
     """Return (text, origin) of what an expression tells of its type."""
-    while value is not None and value.type in _TRANSPARENT:
-        value = first(value)
+    value = essential(reader, value)
     if value is None:
         return None
     if value.type == "new_expression":
@@ -34,3 +48,16 @@ def told_of(reader: Reader, value: Node | None) -> tuple[str, str] | None:
 
 def short(text: str) -> str:
     return short_expression(text.encode()) if "(" in text else text
+
+
+def type_arguments(reader: Reader, call: Node) -> str:
+    """Return "<A, B>;" of a call, or "=T;" when its result is declared to be a T."""
+    written = call.child_by_field_name("type_arguments")
+    text = reader.type_text(written)
+    if written is None:
+        holder = call.parent
+        if holder is None or holder.type != "variable_declarator":
+            return ""
+        declared = reader.type_text(holder.child_by_field_name("type")).lstrip(": ")
+        text = f"={declared}" if declared else ""
+    return f"{text};" if text and ";" not in text else ""

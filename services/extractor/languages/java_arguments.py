@@ -26,8 +26,10 @@ _LOGIC = frozenset({"==", "!=", "<", ">", "<=", ">=", "&&", "||"})
 def read_arguments(reader: Reader) -> None:
     for node in reader.unordered("args.direct"):
         call = node.parent
-        name = call.child_by_field_name("name") if call is not None else None
-        if name is None or node.named_child_count == 0 or call.type != "method_invocation":
+        if call is None or node.named_child_count == 0 or call.type != "method_invocation":
+            continue
+        name = call.child_by_field_name("name")
+        if name is None:
             continue
         given = [child for child in node.named_children if not child.type.endswith("comment")]
         if given and len(given) <= _MOST:

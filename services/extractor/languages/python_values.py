@@ -40,15 +40,30 @@ def assigned(reader: Reader, left: Node | None) -> None:
 def assignment(reader: Reader, node: Node) -> None:
     left = node.child_by_field_name("left")
     assigned(reader, left)
+    declared = node.child_by_field_name("type")
+    if left is not None:
+        _fields(reader, left, node, reader.type_text(declared))
     if left is None or left.type not in ("identifier", "attribute"):
         return
-    declared = node.child_by_field_name("type")
     if declared is not None:
         reader.bind(left, reader.type_text(declared), "annotation")
         return
     right = node.child_by_field_name("right")
     if right is not None:
         _bind_value(reader, left, right)
+
+
+def _fields(reader: Reader, left: Node, around: Node, declared: str) -> None:
+    """Declare the fields that `self.a, self.b = ...` is the first to tell of."""
+    if left.type == "attribute":
+        name = left.child_by_field_name("attribute")
+        if name is not None and reader.field_text(left, "object") in ("self", "cls"):
+            draft = reader.held(name, around)
+            draft.returns = declared
+            draft.visibility = "private" if draft.name.startswith("_") else "public"
+    elif left.type in ("pattern_list", "tuple_pattern"):
+        for child in left.named_children:
+            _fields(reader, child, around, "")
 
 
 def _bind_value(reader: Reader, name: Node, value: Node) -> None:
