@@ -57,6 +57,9 @@ TABLES = (
 )
 _FIRST_MAP = 64 << 20
 _LARGEST_MAP = 1 << 44
+# Address space is free to a reader, and a map that is always large enough never has to be given up
+# under its feet: that would need every reader of the process to let go.
+_READERS_MAP = 1 << 40
 _RESIZE_PATIENCE_S = 10.0
 
 
@@ -67,26 +70,23 @@ class CorruptEnvironment(Exception):
 class _Handle:
     """An LMDB environment as this process has it open: LMDB allows one handle per process."""
 
-    def __init__(self, path: Path, *, writable: bool, sync: bool) -> None:
-        self.env = lmdb.open(
-            str(path),
-            map_size=_initial_map(path),
-            max_dbs=len(TABLES) + 2,
-            max_readers=512,
-            readonly=not writable,
-            readahead=False,
-            meminit=False,
-            # A crash of the machine may cost the last commits, never the structure; the streams
-            # give them back.
-            metasync=False,
-            sync=sync,
-        )
+    def __init__(self, path: Path, *, writable: bool, sync: bool, owner: bool) -> None:
+        self.env = self._opened(path, writable=writable, sync=sync, owner=owner)
         self.writable = writable
         self.users = 0
         self.tables: dict[str, Any] = {}
         self.reading = 0  # read transactions open in this process
         self._leaving = False
         self.gate = threading.Condition()
+
+    @staticmethod
+    def _opened(path: Path, *, writable: bool, sync: bool, owner: bool) -> Any:
+        if not owner:
+            try:
+                return _open(path, _READERS_MAP, writable=writable, sync=sync)
+            except lmdb.MemoryError:  # this process may not have so much address space
+                pass
+        return _open(path, _initial_map(path), writable=writable, sync=sync)
 
     def open_tables(self, *, create: bool) -> None:
         if len(self.tables) == len(TABLES):
@@ -137,6 +137,22 @@ class _Handle:
         self.env.set_mapsize(size)
 
 
+def _open(path: Path, map_size: int, *, writable: bool, sync: bool) -> Any:
+    return lmdb.open(
+        str(path),
+        map_size=map_size,
+        max_dbs=len(TABLES) + 2,
+        max_readers=512,
+        readonly=not writable,
+        readahead=False,
+        meminit=False,
+        # A crash of the machine may cost the last commits, never the structure; the streams
+        # give them back.
+        metasync=False,
+        sync=sync,
+    )
+
+
 _handles: dict[Path, _Handle] = {}
 _handles_lock = threading.Lock()
 
@@ -147,7 +163,7 @@ def _acquire(path: Path, *, writable: bool, sync: bool) -> _Handle:
         if handle is None:
             # Opened for writing where allowed, whoever comes first: a writer may follow.
             may_write = writable or os.access(path / "data.mdb", os.W_OK)
-            handle = _handles[path] = _Handle(path, writable=may_write, sync=sync)
+            handle = _handles[path] = _Handle(path, writable=may_write, sync=sync, owner=writable)
         handle.users += 1
         return handle
 

@@ -39,6 +39,7 @@ _HEARTBEAT_S = 10
 _QUIET_S = 0.05  # nothing came for so long: the server has nothing more to send
 _LEAVE_S = 2.0
 _SUSPECT = 3  # deliveries from which on a message is handled alone and written down
+_LIGHT = 4  # messages: so little work does not wait for questions
 _OUTAGE_PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 
 
@@ -296,7 +297,8 @@ class Consumer(Service, Generic[E]):
                 await self._failed(delivery, error)
 
     async def _attempt(self, batch: list[Delivery[E]]) -> Exception | None:
-        if self.pacer is not None:
+        # A single save is quickly done, and is perhaps what the questions are about.
+        if self.pacer is not None and len(batch) + len(self._buffer) > _LIGHT:
             await self.pacer.before()
         error = await self._try(batch)
         pauses = iter(_OUTAGE_PAUSES_S)
