@@ -13,11 +13,13 @@ from contracts.envelope import Envelope, encode, new_id, now_ms
 from contracts.errors import Poisoned, Unavailable
 from contracts.events import AnyCommand
 from contracts.events.commands import RemoveRepo
+from contracts.events.progress import PaceChanged
 from contracts.ids import RepoId
 from contracts.subjects import DURABLES
 from services.kernel.bus import Bus, Msg
 from services.kernel.consumer import Consumer, Delivery, Outbox, Policy, unfilled
 from services.kernel.journal import Journal
+from services.kernel.pacing import Foreground, Means, Pacer
 from services.kernel.provision import provision
 from services.kernel.settings import Settings
 from tests.broker import Broker
@@ -286,3 +288,32 @@ async def test_the_end_of_one_pull_request_is_not_taken_for_the_end_of_all() -> 
     assert unfilled(ended(**{"Nats-Pending-Messages": "5"}), 21) == 5
     assert unfilled(ended(**{"Nats-Pending-Messages": "50"}), 21) == 21
     assert unfilled(ended(), 21) == 21
+
+
+class Impatient(Pacer):
+    """A pacer that lets nothing through."""
+
+    async def before(self) -> None:
+        await asyncio.Event().wait()
+
+
+async def test_a_single_message_does_not_wait_for_questions(bus: Bus) -> None:
+    handled: list[int] = []
+
+    async def handle(batch: Sequence[Delivery[AnyCommand]], out: Outbox) -> None:
+        handled.append(len(batch))
+
+    consumer = Consumer(bus, SPEC, AnyCommand, handle, policy=QUICK)
+    consumer.pacer = Impatient(
+        "extractor", Foreground(), Means(connected=lambda: True, tell=untold)
+    )
+    await consumer.start()
+    await send(bus, "single")
+    await until(bus, (0, 0))
+    await consumer.stop()
+
+    assert handled == [1]
+
+
+async def untold(pace: PaceChanged) -> None:
+    del pace
