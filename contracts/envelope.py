@@ -18,6 +18,7 @@ SCHEMA_VERSION = 1  # 1: first
 
 E = TypeVar("E")
 F = TypeVar("F")
+_OF_NONE = RepoId("")
 _encoder = msgspec.msgpack.Encoder()
 
 
@@ -42,6 +43,26 @@ def now_ms() -> int:
 
 def new_id() -> str:
     return uuid.uuid4().hex
+
+
+def starting(
+    producer: str,
+    event: E,
+    *,
+    repo: RepoId = _OF_NONE,
+    generation: int = 0,
+    correlation: str = "",
+) -> Envelope[E]:
+    """The envelope of what a worker says by itself, with an id of its own."""
+    return Envelope(
+        id=new_id(),
+        repo=repo,
+        generation=generation,
+        at_ms=now_ms(),
+        producer=producer,
+        correlation=correlation,
+        event=event,
+    )
 
 
 def following(cause: Envelope[F], producer: str, event: E) -> Envelope[E]:

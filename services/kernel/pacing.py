@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from contracts import subjects
-from contracts.envelope import Envelope, encode, new_id, now_ms
+from contracts.envelope import encode, now_ms, starting
 from contracts.events.progress import ForegroundNotice, PaceChanged
 from services.kernel.bus import Bus, Msg
 
@@ -238,7 +238,7 @@ async def pacer_of(
         foreground.told(message.data)
 
     async def tell(event: PaceChanged) -> None:
-        envelope = Envelope(id=new_id(), at_ms=now_ms(), producer=worker, event=event)
+        envelope = starting(worker, event)
         await bus.publish(subjects.pace(), encode(envelope))
 
     await bus.subscribe(subjects.ANY_FOREGROUND, asked)

@@ -22,7 +22,7 @@ import msgspec
 from mode import Service
 
 from contracts import subjects
-from contracts.envelope import Envelope, encode, new_id, now_ms
+from contracts.envelope import Envelope, encode, new_id, now_ms, starting
 from contracts.errors import Conflict, Fault
 from contracts.events import AnyRepoFact, PassChanged, PassJob
 from contracts.events.commands import (
@@ -219,14 +219,12 @@ class Registry:
 
     def _wrapped(self, state: Registered, event: PassChanged | PassJob, pass_id: str) -> bytes:
         return encode(
-            Envelope(
-                id=new_id(),
+            starting(
+                "memory",
+                event,
                 repo=state.repo_id,
                 generation=state.index_generation,
-                at_ms=now_ms(),
-                producer="memory",
                 correlation=pass_id,
-                event=event,
             )
         )
 

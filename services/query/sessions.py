@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from contracts import subjects
-from contracts.envelope import Envelope, encode, new_id, now_ms
+from contracts.envelope import Envelope, encode, now_ms, starting
 from contracts.errors import Conflict, Fault
 from contracts.events.index import Possession, SessionDelivered
 from contracts.ids import RepoId
@@ -167,14 +167,7 @@ def _told(repo_id: str, session: str, view: _View) -> bytes:
             possessions=state.possessions,
             expires_ms=state.expires_ms,
         )
-        envelope = Envelope(
-            id=new_id(),
-            repo=RepoId(repo_id),
-            generation=view.generation,
-            at_ms=now_ms(),
-            producer="query",
-            event=event,
-        )
+        envelope = starting("query", event, repo=RepoId(repo_id), generation=view.generation)
         message = encode(envelope)
         if len(message) <= _MESSAGE_BYTES or not state.possessions:
             return message

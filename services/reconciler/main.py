@@ -29,7 +29,7 @@ from mode import Service
 from nats.aio.msg import Msg
 
 from contracts import subjects
-from contracts.envelope import Envelope, encode, new_id, now_ms
+from contracts.envelope import Envelope, encode, now_ms, starting
 from contracts.errors import Fault, NotFound, Unavailable
 from contracts.events import AnyJob
 from contracts.events.index import AnchorMoved, FileRemoved, PassChanged
@@ -632,26 +632,17 @@ class Reconciler(Service):
         event = StageProgress(
             pass_id=running.pass_id, stage=stage, done=done, total=total, notice=running.notice
         )
-        envelope = Envelope(
-            id=new_id(),
-            repo=RepoId(repo_id),
-            at_ms=now_ms(),
-            producer="reconciler",
-            correlation=running.pass_id,
-            event=event,
-        )
+        envelope = starting("reconciler", event, repo=RepoId(repo_id), correlation=running.pass_id)
         await self._bus.publish(subjects.progress(repo_id, stage), encode(envelope))
 
     def _wrap(self, row: RepoRow, event: Any, correlation: str) -> bytes:
         return encode(
-            Envelope(
-                id=new_id(),
+            starting(
+                "reconciler",
+                event,
                 repo=row.repo_id,
                 generation=row.index_generation,
-                at_ms=now_ms(),
-                producer="reconciler",
                 correlation=correlation,
-                event=event,
             )
         )
 

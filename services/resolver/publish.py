@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from contracts import subjects
-from contracts.envelope import Envelope, encode, new_id, now_ms
+from contracts.envelope import Envelope, encode, new_id, now_ms, starting
 from contracts.errors import Conflict, Superseded
 from contracts.events.index import (
     AnyIndexEvent,
@@ -47,16 +47,7 @@ class Target(Struct, frozen=True):
     generation: int
 
     def wrapped(self, event: AnyIndexEvent) -> bytes:
-        return encode(
-            Envelope(
-                id=new_id(),
-                repo=self.repo_id,
-                generation=self.generation,
-                at_ms=now_ms(),
-                producer="resolver",
-                event=event,
-            )
-        )
+        return encode(starting("resolver", event, repo=self.repo_id, generation=self.generation))
 
 
 async def publish_edges(bus: Bus, target: Target, results: Sequence[Result]) -> dict[str, int]:

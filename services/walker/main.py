@@ -24,7 +24,7 @@ from mode import Service
 from nats.aio.msg import Msg
 
 from contracts import subjects
-from contracts.envelope import Envelope, encode, new_id, now_ms
+from contracts.envelope import Envelope, encode, new_id, now_ms, starting
 from contracts.errors import Fault, NotFound, Unavailable
 from contracts.events import AnyJob
 from contracts.events.jobs import PassJob, SeenEntry, WalkBatch, WalkFinished
@@ -341,14 +341,12 @@ class Walker(Service):
         correlation: str,
     ) -> bytes:
         return encode(
-            Envelope(
-                id=new_id(),
+            starting(
+                "walker",
+                event,
                 repo=row.repo_id,
                 generation=row.index_generation,
-                at_ms=now_ms(),
-                producer="walker",
                 correlation=correlation,
-                event=event,
             )
         )
 
