@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from services.extractor.facts import csharp_routes
 from services.extractor.facts import marks as annotated
-from services.extractor.facts.source import CALL, NEW, RAISE, Source, Use
+from services.extractor.facts.source import CALL, NEW, Source, Use
 from services.surfaces import expressions
 
 _CONFIGURATIONS = (
@@ -253,11 +253,7 @@ def read(source: Source) -> None:
     for text in source.references.strings if source.references is not None else ():
         if text.startswith(("Use", "Map")) and text.isidentifier():
             handlers.setdefault(text, csharp_routes.pipeline)
-    for use in source.uses(handlers, RAISE):
-        if use.kind == RAISE:
-            _raise(source, use)
-        else:
-            handlers[use.name](source, use)
+    source.dispatch(handlers, _raise)
     if b"throw" in source.data:
         for found in _RETHROW.finditer(source.data):
             name = found[1].decode() if found[1] else "(current)"

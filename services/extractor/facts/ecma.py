@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from services.extractor.facts import ecma_classes, ecma_routes, logs
-from services.extractor.facts.source import CALL, NEW, RAISE, Source, Use
+from services.extractor.facts.source import CALL, NEW, Source, Use
 from services.surfaces import expressions
 
 _MEMBER = re.compile(r"\s*\??\.\s*([A-Za-z_]\w*)")
@@ -209,15 +209,7 @@ def read(source: Source) -> None:
     for each in source.imports:
         if each.module in _RETRIES and each.alias:
             handlers.setdefault(each.alias, _retry)
-    for use in source.uses(handlers, RAISE):
-        if use.kind == RAISE:
-            _raise(source, use)
-        else:
-            handlers[use.name](source, use)
-    if b"throw" in source.data:
-        for found in _RETHROWN.finditer(source.data):
-            source.fact(
-                "exception", f"{found[1].decode()}|re-throw", source.at(found.start()), "medium"
-            )
+    source.dispatch(handlers, _raise)
+    source.rethrows(_RETHROWN)
     ecma_classes.read(source)
     ecma_routes.files(source)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from services.extractor.facts import go_routes, logs
 from services.extractor.facts.ecma_classes import snake
-from services.extractor.facts.source import CALL, RAISE, Source, Use
+from services.extractor.facts.source import CALL, Source, Use
 from services.surfaces import expressions, plurals
 
 _VIPER = (
@@ -212,11 +212,7 @@ for _level in ("Trace", "Debug", "Info", "Print", "Warn", "Warning", "Error", "F
 
 
 def read(source: Source) -> None:
-    for use in source.uses(_HANDLERS, RAISE):
-        if use.kind == RAISE:
-            _raise(source, use)
-        else:
-            _HANDLERS[use.name](source, use)
+    source.dispatch(_HANDLERS, _raise)
     if b"Err" in source.data:
         for found in _RETURNED_SENTINEL.finditer(source.data):
             source.fact("exception", f"{found[1].decode()}|returned", source.at(found.start(1)))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from services.extractor.facts import java_classes, java_routes, logs
-from services.extractor.facts.source import CALL, DECORATOR, RAISE, Source, Use
+from services.extractor.facts.source import CALL, DECORATOR, Source, Use
 
 _PLACEHOLDER = re.compile(r"\$\{([^:}$]+)")
 _RETHROWN = re.compile(rb"\bthrow\s+([a-z_]\w*)\s*[;\n}]")
@@ -184,14 +184,6 @@ def read(source: Source) -> None:
     handlers = _HANDLERS
     if source.language == "kotlin" and source.imports_any("io.ktor"):
         handlers = _KOTLIN
-    for use in source.uses(handlers, RAISE):
-        if use.kind == RAISE:
-            _raise(source, use)
-        else:
-            handlers[use.name](source, use)
-    if b"throw" in source.data:
-        for found in _RETHROWN.finditer(source.data):
-            source.fact(
-                "exception", f"{found[1].decode()}|re-throw", source.at(found.start()), "medium"
-            )
+    source.dispatch(handlers, _raise)
+    source.rethrows(_RETHROWN)
     java_classes.read(source)

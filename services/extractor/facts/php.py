@@ -8,7 +8,7 @@ from collections.abc import Callable
 from services.extractor.facts import logs, php_routes
 from services.extractor.facts import marks as annotated
 from services.extractor.facts.ecma_classes import snake
-from services.extractor.facts.source import CALL, RAISE, Source, Use
+from services.extractor.facts.source import CALL, Source, Use
 from services.surfaces import expressions, plurals
 
 _KEY = re.compile(r"\s*\[\s*([^\]\n]+?)\s*\]")
@@ -206,16 +206,8 @@ _HANDLERS["get"] = _get
 
 
 def read(source: Source) -> None:
-    for use in source.uses(_HANDLERS, RAISE):
-        if use.kind == RAISE:
-            _raise(source, use)
-        else:
-            _HANDLERS[use.name](source, use)
-    if b"throw" in source.data:
-        for found in _RETHROWN.finditer(source.data):
-            source.fact(
-                "exception", f"{found[1].decode()}|re-throw", source.at(found.start()), "medium"
-            )
+    source.dispatch(_HANDLERS, _raise)
+    source.rethrows(_RETHROWN)
     if b"$_ENV" in source.data or b"$_SERVER" in source.data:
         for found in _SUPERGLOBAL.finditer(source.data):
             name = found[3].decode()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from services.extractor.facts import logs, python_routes
-from services.extractor.facts.source import CALL, DECORATOR, RAISE, Source, Use
+from services.extractor.facts.source import CALL, DECORATOR, Source, Use
 from services.surfaces import expressions
 
 _ENVIRONMENT = ".".join(("os", "environ"))  # only a name here: nothing reads the environment
@@ -232,11 +232,7 @@ _HANDLERS = {**python_routes.HANDLERS, **_HANDLERS}
 
 
 def read(source: Source) -> None:
-    for use in source.uses(_HANDLERS, RAISE):
-        if use.kind == RAISE:
-            _raise(source, use)
-        else:
-            _HANDLERS[use.name](source, use)
+    source.dispatch(_HANDLERS, _raise)
     if b"raise" in source.data:
         for found in _BARE_RAISE.finditer(source.data):
             line_start = source.data.rfind(b"\n", 0, found.start()) + 1

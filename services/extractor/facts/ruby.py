@@ -185,11 +185,7 @@ def read(source: Source) -> None:
         base.startswith("Sinatra::") for symbol in source.symbols for base in symbol.bases
     )
     handlers = _SINATRA if sinatra else _HANDLERS
-    for use in source.uses(handlers, RAISE):
-        if use.kind == RAISE:
-            _raise(source, use)
-        else:
-            handlers[use.name](source, use)
+    source.dispatch(handlers, _raise)
     ruby_routes.read(source)
     if "/migrate/" not in "/" + source.path:
         _models(source)

@@ -44,7 +44,6 @@ class _Routes:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.blocks: list[_Block] = []
-        self.concerns: dict[str, list[str]] = {}
 
     def read(self) -> None:
         for number, line in _logical_lines(self.source.data.decode(errors="replace")):

@@ -7,7 +7,7 @@ are looked at again, as source text around the name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -55,6 +55,9 @@ class Use(NamedTuple):
     @property
     def end(self) -> int:
         return self.start + len(self.name.encode())
+
+
+Handler = Callable[["Source", Use], None]
 
 
 class Source:
@@ -113,6 +116,21 @@ class Source:
                 kind, strings[named], strings[receiver] if receiver >= 0 else "", at_line, at,
                 scope, argc, strings[literal] if literal >= 0 else None,
             )  # fmt: skip
+
+    def dispatch(self, handlers: Mapping[str, Handler], raised: Handler) -> None:
+        """Hand each use to the handler of its name, raised exceptions to `raised`."""
+        for use in self.uses(handlers, RAISE):
+            if use.kind == RAISE:
+                raised(self, use)
+            else:
+                handlers[use.name](self, use)
+
+    def rethrows(self, pattern: re.Pattern[bytes]) -> None:
+        """Note where a caught exception is thrown again; its first group is the variable."""
+        if b"throw" in self.data:
+            for found in pattern.finditer(self.data):
+                value = f"{found[1].decode()}|re-throw"
+                self.fact("exception", value, self.at(found.start()), "medium")
 
     @cached_property
     def modules(self) -> str:
