@@ -7,7 +7,8 @@ from posixpath import normpath
 
 from services.resolution import values
 from services.resolution.engine import Engine
-from services.resolution.summary import MODULES, PACKAGE_NAMES, TYPE_LIKE, Decl, ImportFact, stem_of
+from services.resolution.module_names import ecma_module
+from services.resolution.summary import MODULES, PACKAGE_NAMES, TYPE_LIKE, Decl, ImportFact
 from services.resolution.values import NOTHING, RESOLVED, UNRESOLVED, Found, Value
 
 _EXTENSIONS = (
@@ -30,7 +31,7 @@ _CONFIGS = ("tsconfig.json", "tsconfig.base.json", "jsconfig.json")
 
 def named(engine: Engine, name: str, path: str, context: str) -> Found:
     """Look a bare name up: functions and namespaces around it, the module, its imports."""
-    module = module_name(path)
+    module = ecma_module(path)
     scope = context
     while len(scope) > len(module) and scope.startswith(module):
         container, _, last = scope.rpartition(".")
@@ -57,15 +58,6 @@ def named(engine: Engine, name: str, path: str, context: str) -> Found:
     return engine.chosen(ambient) if ambient else NOTHING
 
 
-def module_name(path: str) -> str:
-    parts = stem_of(path).split("/")
-    if len(parts) > 1 and parts[0] in ("src", "lib"):
-        parts = parts[1:]
-    if len(parts) > 1 and parts[-1] == "index":
-        parts = parts[:-1]
-    return ".".join(parts)
-
-
 def imported(engine: Engine, fact: ImportFact) -> Found:
     """Return what an import or a re-export binds."""
     if not fact.module:  # `export { a as b }`
@@ -86,7 +78,7 @@ def _is_script(path: str) -> bool:
 
 
 def _own(engine: Engine, path: str, name: str) -> Found:
-    decls = engine.decls_in(path, module_name(path), name)
+    decls = engine.decls_in(path, ecma_module(path), name)
     if decls:
         return engine.chosen(decls)
     for fact in engine.imports(path, name):
@@ -190,7 +182,7 @@ def member(engine: Engine, value: Value, name: str) -> Found:
 
 def _member(engine: Engine, value: Value, name: str) -> Found:
     path = value.path
-    module = module_name(path)
+    module = ecma_module(path)
     if value.name != module and value.name.startswith(module):
         decls = engine.decls_in(path, value.name, name)
         return engine.chosen(decls) if decls else NOTHING

@@ -6,8 +6,8 @@ from posixpath import normpath
 
 from services.resolution import values
 from services.resolution.engine import Engine
-from services.resolution.packaged_names import around
-from services.resolution.scopes import CALLABLE
+from services.resolution.module_names import rust_module
+from services.resolution.packaged_names import around, in_functions
 from services.resolution.summary import MODULES, SPACES, TYPE_LIKE, TYPES, Decl, ImportFact
 from services.resolution.values import (
     AMBIGUOUS,
@@ -172,13 +172,6 @@ _PRELUDE = frozenset(
 )
 
 
-def rust_module(path: str) -> str:
-    names = [name for name in path.removesuffix(".rs").split("/") if name != "src"]
-    if names[-1] in ("mod", "lib", "main"):
-        names.pop()
-    return ".".join(names).replace("-", "_")
-
-
 def rust_crate(path: str) -> str:
     """Return the container of a file's crate root."""
     head, found, _ = path.rpartition("/src/")
@@ -195,15 +188,8 @@ def rust_named(engine: Engine, name: str, path: str, context: str) -> Found:
     inner = _module_around(engine, context, module)
     if name in ("self", "super"):
         return values.module(inner if name == "self" else inner.rpartition(".")[0])
-    scope = context
-    while len(scope) > len(inner):
-        container, _, last = scope.rpartition(".")
-        if any(decl.kind in CALLABLE for decl in engine.decls(container, last)):
-            decls = engine.decls(scope, name)
-            if decls:
-                return engine.chosen(decls)
-        scope = container
-    return _of_module(engine, inner, name, path, frozenset())
+    local = in_functions(engine, context, inner, name)
+    return _of_module(engine, inner, name, path, frozenset()) if local is None else local
 
 
 def _module_around(engine: Engine, context: str, module: str) -> str:

@@ -55,6 +55,19 @@ def around(engine: Engine, name: str, context: str, outermost: str = "") -> Foun
     return missing
 
 
+def in_functions(engine: Engine, context: str, outermost: str, name: str) -> Found | None:
+    """Look a bare name up among what the functions around declare, up to a package or module."""
+    scope = context
+    while len(scope) > len(outermost):
+        container, _, last = scope.rpartition(".")
+        if any(decl.kind in CALLABLE for decl in engine.decls(container, last)):
+            decls = engine.decls(scope, name)
+            if decls:
+                return engine.chosen(decls)
+        scope = container
+    return None
+
+
 def package_member(engine: Engine, value: Value, name: str) -> Found:
     """Return what a name means as a member of a package or namespace."""
     container = value.name
@@ -73,17 +86,12 @@ def package_member(engine: Engine, value: Value, name: str) -> Found:
 def go_named(engine: Engine, name: str, path: str, context: str) -> Found:
     """Look a name up: functions around it, the file's imports, the package, dot imports."""
     folder = path.rpartition("/")[0].replace("/", ".")
-    scope = context
-    while len(scope) > len(folder) and "." in scope:
-        container, _, last = scope.rpartition(".")
-        if any(decl.kind in CALLABLE for decl in engine.decls(container, last)):
-            decls = engine.decls(scope, name)
-            if decls:
-                return engine.chosen(decls)
-        scope = container
+    package = folder or context.partition(".")[0]
+    local = in_functions(engine, context, package, name)
+    if local is not None:
+        return local
     for fact in engine.imports(path, name):
         return engine.imported(fact)
-    package = folder or context.partition(".")[0]
     decls = engine.decls(package, name)
     if decls:
         return go_chosen(engine, decls, path)

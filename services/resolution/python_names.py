@@ -5,6 +5,7 @@ from __future__ import annotations
 from services.resolution import values
 from services.resolution.engine import Engine
 from services.resolution.families import PYTHON_LIBRARY
+from services.resolution.module_names import python_module
 from services.resolution.summary import MODULES, TYPES, Decl, ImportFact
 from services.resolution.values import (
     NOTHING,
@@ -19,7 +20,7 @@ _ROOTS = ("", "src", "lib", "python")
 
 def named(engine: Engine, name: str, path: str, context: str) -> Found:
     """Look a bare name up: functions around it, the class whose body it stands in, the module."""
-    module = module_name(path)
+    module = python_module(path)
     scope, innermost = context, True
     while len(scope) > len(module) and scope.startswith(module):
         container, _, last = scope.rpartition(".")
@@ -34,13 +35,6 @@ def named(engine: Engine, name: str, path: str, context: str) -> Found:
                     return engine.imported(fact)
         scope, innermost = container, False
     return of_file(engine, path, module, name, anywhere=True)
-
-
-def module_name(path: str) -> str:
-    parts = path.rpartition(".")[0].split("/")
-    if len(parts) > 1 and parts[0] in _ROOTS:
-        parts = parts[1:]
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def of_file(engine: Engine, path: str, module: str, name: str, anywhere: bool = False) -> Found:

@@ -19,6 +19,7 @@ from services.resolution.expressions import annotated
 from services.resolution.families import Family, family_of
 from services.resolution.generics import TYPED_SCRIPTS, bounds_of, derived_of
 from services.resolution.ids import kind_letter, symbol_id
+from services.resolution.module_names import ecma_module, python_module, rust_module, stem_of
 from services.resolution.scopes import CALLABLE, RETURNED, Scopes, columns
 
 SUMMARY_VERSION = 2
@@ -266,41 +267,17 @@ def _flat(text: str) -> str:
 
 def module_of(path: str, family: Family, body: Body) -> str:
     """Return the container of a file's outermost declarations."""
-    derive = _MODULES.get(family.name)
-    if derive is not None:
-        return derive(path, body)
+    by_path, by_content = _BY_PATH.get(family.name), _BY_CONTENT.get(family.name)
+    if by_path is not None:
+        return by_path(path)
+    if by_content is not None:
+        return by_content(path, body)
     for symbol in body.symbols:
         outermost = symbol.parent < 0 and len(symbol.fq_name) > len(symbol.name)
         telling = symbol.kind in SPACES or symbol.kind in TYPES or family.name in ("jvm", "php")
         if outermost and telling:
             return symbol.fq_name[: -len(symbol.name) - 1]
     return ""
-
-
-def _python(path: str, _: Body) -> str:
-    parts = path.rpartition(".")[0].split("/")
-    if len(parts) > 1 and parts[0] in ("src", "lib", "python"):
-        parts = parts[1:]
-    if parts[-1] == "__init__":
-        parts = parts[:-1]
-    return ".".join(parts)
-
-
-def _ecma(path: str, _: Body) -> str:
-    parts = stem_of(path).split("/")
-    if len(parts) > 1 and parts[0] in ("src", "lib"):
-        parts = parts[1:]
-    if len(parts) > 1 and parts[-1] == "index":
-        parts = parts[:-1]
-    return ".".join(parts)
-
-
-def stem_of(path: str) -> str:
-    """Return a module's path without its extension, as an import may write it."""
-    for extension in (".d.ts", ".d.mts", ".d.cts"):
-        if path.endswith(extension):
-            return path.removesuffix(extension)
-    return path.rpartition(".")[0]
 
 
 def _go(path: str, body: Body) -> str:
@@ -312,13 +289,6 @@ def _go(path: str, body: Body) -> str:
     return folder
 
 
-def _rust(path: str, _: Body) -> str:
-    names = [name for name in path.removesuffix(".rs").split("/") if name != "src"]
-    if names[-1] in ("mod", "lib", "main"):
-        names.pop()
-    return ".".join(names).replace("-", "_")
-
-
 def _script(path: str, body: Body) -> str:
     for symbol in body.symbols:
         if symbol.parent < 0 and symbol.fq_name.endswith("." + symbol.name):
@@ -326,7 +296,8 @@ def _script(path: str, body: Body) -> str:
     return path.rpartition(".")[0].replace("/", ".")
 
 
-_MODULES = {"python": _python, "ecma": _ecma, "go": _go, "rust": _rust, "script": _script}
+_BY_PATH = {"python": python_module, "ecma": ecma_module, "rust": rust_module}
+_BY_CONTENT = {"go": _go, "script": _script}
 
 
 def facts_of(path: str, summary: Summary) -> Facts:
