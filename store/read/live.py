@@ -117,6 +117,10 @@ class Snapshot:
         """The content projection, zstd."""
         return self.txn.get("texts", keys.sequence(keys.repo(repo_id), sequence))
 
+    def has_notes(self, repo_id: str) -> bool:
+        """Whether there ever was a note in a namespace."""
+        return next(self.txn.keys("note_order", keys.repo(repo_id)), None) is not None
+
     def vectors(self, repo_id: str) -> Iterator[tuple[int, VectorRow]]:
         """Every stored vector row with its file sequence, ascending."""
         for key, raw in self.txn.items("vectors", keys.repo(repo_id)):

@@ -29,26 +29,26 @@ class Answered(Struct, frozen=True):
 async def search(view: View, repo_id: RepoId, query: str, limit: int) -> Answered:
     """The best `limit` files and notes."""
 
+    with view.read() as snapshot:
+        scope = scope_of_repo(snapshot, repo_id)
+        noted = any(snapshot.has_notes(namespace) for namespace in scope.repo_ids)
+        quick = not view.host.retrieval.is_heavy(repo_id) and (
+            not noted or view.host.notebooks.is_quick(snapshot, scope, texts=True)
+        )
+
     def answer() -> Answered:
-        found = view.host.retrieval.search(repo_id, query, limit, measured=True)
-        with view.read() as snapshot:
-            scope = scope_of_repo(snapshot, repo_id)
-            with view.host.notebooks.open(snapshot, scope) as book:
-                if not len(book):
-                    return Answered(found.mode, found.path, found.hits)
-                yardstick, path = _measure(view, book, found, query)
-                notes = _notes(snapshot, scope, book, yardstick, limit)
+        found = view.host.retrieval.search(repo_id, query, limit, measured=noted)
+        if not noted:
+            return Answered(found.mode, found.path, found.hits)
+        with view.read() as snapshot, view.host.notebooks.open(snapshot, scope) as book:
+            if not len(book):
+                return Answered(found.mode, found.path, found.hits)
+            yardstick, path = _measure(view, book, found, query)
+            notes = _notes(snapshot, scope, book, yardstick, limit)
         merged = interleaved([(hit, hit.score) for hit in found.hits], notes, limit)
         return Answered(_mode(found, merged), path, tuple(merged))
 
-    def is_quick() -> bool:
-        if view.host.retrieval.is_heavy(repo_id):
-            return False
-        with view.read() as snapshot:
-            scope = scope_of_repo(snapshot, repo_id)
-            return view.host.notebooks.is_quick(snapshot, scope, texts=True)
-
-    return answer() if is_quick() else await asyncio.to_thread(answer)
+    return answer() if quick else await asyncio.to_thread(answer)
 
 
 def _measure(
