@@ -141,9 +141,6 @@ class Segment:
     def file_of_symbol(self, symbol: int) -> int:
         return int(np.searchsorted(self.symbol_start, symbol, "right")) - 1
 
-    def file_of_link(self, link: int) -> int:
-        return int(np.searchsorted(self.link_start, link, "right")) - 1
-
     def symbols_keyed(self, key: int, *, stable: bool = False) -> list[int]:
         """Symbols with this id key, or stable key, in order of their numbers."""
         keys, order = (

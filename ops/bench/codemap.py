@@ -7,12 +7,12 @@ Works on a node of its own. The edit is made in a file that it makes itself and 
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ops.bench.figures import spread
 from ops.bench.node import Node
 
 _EDITS, _ROUNDS = 15, 20
@@ -72,7 +72,7 @@ def _edits(ask: Callable[..., dict[str, Any]], path: Path) -> dict[str, Any]:
             times.append((time.perf_counter() - started) * 1000)
     finally:
         target.unlink(missing_ok=True)
-    return _spread("edit_to_call_graph_ms", times)
+    return spread("edit_to_call_graph_ms", times)
 
 
 def _shown(ask: Callable[..., dict[str, Any]], caller: str) -> Callable[[], bool]:
@@ -115,7 +115,7 @@ def _questions(ask: Callable[..., dict[str, Any]]) -> dict[str, Any]:
             started = time.perf_counter()
             question(number)
             times.append((time.perf_counter() - started) * 1000)
-        figures |= _spread(f"{name}_ms", times)
+        figures |= spread(f"{name}_ms", times)
     return figures
 
 
@@ -126,15 +126,4 @@ def _baseline(ask: Callable[..., dict[str, Any]]) -> dict[str, Any]:
     return {
         "baseline_s": round(seconds, 2),
         "baseline_symbols": made["data"]["stats"]["symbol_count"],
-    }
-
-
-def _spread(name: str, times: list[float]) -> dict[str, Any]:
-    ordered = sorted(times)
-    return {
-        name: {
-            "median": round(statistics.median(ordered), 1),
-            "p95": round(ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))], 1),
-            "n": len(ordered),
-        }
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-import statistics
 import tempfile
 import time
 from pathlib import Path
@@ -15,6 +14,7 @@ import psutil
 from rich.console import Console
 
 from contracts.errors import InvalidArgument
+from ops.bench.figures import spread
 from ops.bench.node import Node
 
 _EDITS = 15
@@ -134,7 +134,7 @@ def _edit(path: Path, state: Path) -> dict[str, Any]:
                 times.append(_until_found(node, word, target.name))
         finally:
             target.unlink(missing_ok=True)
-        return _spread("edit_to_searchable_ms", times)
+        return spread("edit_to_searchable_ms", times)
 
 
 def _until_found(node: Node, word: str, name: str) -> float:
@@ -159,7 +159,7 @@ def _search(path: Path, state: Path) -> dict[str, Any]:
                 started = time.perf_counter()
                 node.client.call("repocontext_search", repoId=node.repo_id, query=query)
                 times.append((time.perf_counter() - started) * 1000)
-        return _spread("search_ms", times)
+        return spread("search_ms", times)
 
 
 def _idle(path: Path, state: Path) -> dict[str, Any]:
@@ -202,19 +202,7 @@ def _restart(path: Path, state: Path) -> dict[str, Any]:
     for _ in range(5):
         with Node(path, state) as node:
             times.append(node.ready_seconds * 1000)
-    return _spread("restart_to_ready_ms", times)
-
-
-def _spread(name: str, times: list[float]) -> dict[str, Any]:
-    ordered = sorted(times)
-    return {
-        name: {
-            "median": round(statistics.median(ordered), 1),
-            "p95": round(ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))], 1),
-            "max": round(ordered[-1], 1),
-            "n": len(ordered),
-        }
-    }
+    return spread("restart_to_ready_ms", times)
 
 
 def _remembering(path: Path, state: Path) -> dict[str, Any]:

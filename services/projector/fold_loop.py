@@ -75,12 +75,7 @@ class FoldLoop:
         """Fold for ever, until `stop`; a broker without an answer is asked again."""
         while not self._stopping:
             self._wake.clear()
-            try:
-                worked = await self._step(committed)
-            except Unavailable as error:
-                await self._outage(error)
-                continue
-            if worked:
+            if await self._step(committed):
                 self._grown = True
                 continue
             await self._wait(_IDLE_S if self._grown else _QUIET_S)
@@ -93,12 +88,7 @@ class FoldLoop:
         goal = await self.tails()
         while not self._reached(goal):
             self._wake.clear()
-            try:
-                worked = await self._step(_quietly)
-            except Unavailable as error:
-                await self._outage(error)
-                continue
-            if not worked and not self._reached(goal):
+            if not await self._step(_quietly) and not self._reached(goal):
                 await self._wait(1.0)
                 if await self._drained(goal):
                     break
@@ -136,7 +126,14 @@ class FoldLoop:
             return
 
     async def _step(self, committed: Committed) -> bool:
-        """Fold what is buffered; False when there was nothing to do."""
+        """Fold what is buffered, or wait while the broker is away; False when there was nothing to do."""
+        try:
+            return await self._fold_buffered(committed)
+        except Unavailable as error:
+            await self._outage(error)
+            return True
+
+    async def _fold_buffered(self, committed: Committed) -> bool:
         if self._suspicious:
             if not await self.check():
                 raise StreamsRewound

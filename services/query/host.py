@@ -145,7 +145,7 @@ class Host:
         Raises the fault that the registry answered, or Unavailable when nobody answers.
         """
         try:
-            raw = await self._ask(subjects.repo_command(repo_id), repo_id, command, _REPLY_S)
+            raw = await self.ask(subjects.repo_command(repo_id), repo_id, command, _REPLY_S)
         except TimeoutError:
             raise Unavailable(
                 "the registry did not answer; the command is stored and will be carried out",
@@ -166,7 +166,7 @@ class Host:
         """
         subject = subjects.note_command(command.repo_id)
         try:
-            raw = await self._ask(subject, command.repo_id, command, _REPLY_S + wait_s)
+            raw = await self.ask(subject, command.repo_id, command, _REPLY_S + wait_s)
         except TimeoutError:
             raise Unavailable(
                 "the memory worker did not answer; the command is stored and will be carried out",
@@ -180,12 +180,6 @@ class Host:
         return reply
 
     async def ask(
-        self, subject: str, repo_id: str, command: AnyMapCommand, seconds: float
-    ) -> bytes:
-        """Store a command of another family; returns its answer or raises TimeoutError."""
-        return await self._ask(subject, repo_id, command, seconds)
-
-    async def _ask(
         self,
         subject: str,
         repo_id: str,

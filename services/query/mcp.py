@@ -26,7 +26,7 @@ from services.query import resources
 from services.query.access import LOCAL, NOBODY, Caller, Scope
 from services.query.calls import Calls, Observer, Unobserved
 from services.query.instructions import instructions
-from services.query.registry import AGENT, Catalogue
+from services.query.registry import AGENT, Catalogue, Tool
 from services.query.results import sanitised, text_of_fault
 from services.query.schema import JsonObject
 from services.query.toolbox import HasCaller, Toolbox
@@ -120,8 +120,7 @@ class _Offer(Generic[V]):
     async def list_tools(self, _ctx: Context, params: types.PaginatedRequestParams) -> JsonObject:
         structured = self._policy.results != "text"
         caller = self._callers()
-        visible = [*self._visibility.tools(caller).values()]
-        visible += [tool for tool in self._toolbox.values() if tool.scope in caller.scopes]
+        visible = [*self._visibility.tools(caller).values(), *self._toolbox_of(caller).values()]
         return _page("tools", [tool.listing(structured=structured) for tool in visible], params)
 
     async def call_tool(self, _ctx: Context, params: types.CallToolRequestParams) -> JsonObject:
@@ -136,9 +135,12 @@ class _Offer(Generic[V]):
         """Start a call; None when the caller sees no tool of that name."""
         caller = self._callers()
         tool = self._visibility.tools(caller).get(name)
-        if tool is None and name in self._toolbox and self._toolbox[name].scope in caller.scopes:
-            tool = self._toolbox[name]
+        if tool is None:
+            tool = self._toolbox_of(caller).get(name)
         return None if tool is None else self._calls.run(tool, arguments, caller)
+
+    def _toolbox_of(self, caller: Caller) -> dict[str, Tool[V, Any, Any]]:
+        return {name: tool for name, tool in self._toolbox.items() if tool.scope in caller.scopes}
 
     async def list_resources(
         self, _ctx: Context, params: types.PaginatedRequestParams

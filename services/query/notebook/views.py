@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from contracts.notes import Note
 from contracts.tools.memory import GotMemory, MemoryRecord, MemoryView, ScoredMemory
 from services.query.entries import time_text
@@ -9,6 +11,7 @@ from services.query.notebook.ask import facts_of
 from services.source.free_text import visible
 
 _HEAD_CHARS = 120
+R = TypeVar("R", MemoryRecord, GotMemory)
 
 
 def in_list(note: Note, slug: str) -> MemoryView:
@@ -30,21 +33,17 @@ def scored(note: Note, slug: str, score: float, newer: tuple[int, ...] = ()) -> 
 
 
 def record(note: Note, slug: str) -> MemoryRecord:
-    facts = facts_of(note)
-    return MemoryRecord(
-        id=facts.number, repository=slug, content=visible(note.body), tags=visible(facts.tags_text),
-        context=visible(facts.context), memory_type=facts.memory_type, status=facts.status,
-        certainty=facts.certainty, superseded_by=facts.superseded_by,
-        expires_after_days=facts.expires_after_days, refs=tuple(map(visible, facts.refs)),
-        update_count=facts.update_count, created_at=time_text(note.created_ms),
-        updated_at=time_text(note.updated_ms), source_agent=visible(facts.source_agent),
-        last_updated_by=facts.last_updated_by,
-    )  # fmt: skip
+    return _kept(MemoryRecord, note, slug)
 
 
 def whole(note: Note, slug: str) -> GotMemory:
+    return _kept(GotMemory, note, slug)
+
+
+def _kept(kind: type[R], note: Note, slug: str) -> R:
+    """Everything that is kept of a record, as one of the two shapes that show it."""
     facts = facts_of(note)
-    return GotMemory(
+    return kind(
         id=facts.number, repository=slug, content=visible(note.body), tags=visible(facts.tags_text),
         context=visible(facts.context), memory_type=facts.memory_type, status=facts.status,
         certainty=facts.certainty, superseded_by=facts.superseded_by,
