@@ -2,7 +2,7 @@
 
 The same terms serve the lexical index, the static vectors and queries. `words.tokenise` says
 plainly what they are; `build_terms_many` counts them for all chunks of many files at once: the
-interpreter looks each word up, and never touches a character or a term.
+interpreter touches no character, word or term, but for words never met before.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from contracts.extract import Terms
 from services.source.query_text import STOP_WORDS, QueryTerms, query_terms
+from services.source.word_keys import find_words
 from services.source.word_table import current_table, hash_names
 from services.source.words import (
     DEFINED,
@@ -46,11 +47,6 @@ U4 = npt.NDArray[np.uint32]
 U8 = npt.NDArray[np.uint64]
 I8 = npt.NDArray[np.int64]
 _NUMBER_BITS = 32  # of a word, below the number of its text
-# Every ASCII byte that cannot be inside a word becomes a space, so that `split` finds the words.
-_SEPARATED = bytes(
-    byte if byte >= 128 or chr(byte).isalnum() or byte == ord("_") else ord(" ")
-    for byte in range(256)
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +94,12 @@ class TermCounts:
 def count_terms(texts: Sequence[str]) -> TermCounts:
     """Count the terms of every text in one vectorised pass."""
     table = current_table()
-    number_of = table.__getitem__
-    numbers: list[int] = []
-    sizes: list[int] = []
-    for text in texts:
-        words = text.encode("utf-8", "replace").translate(_SEPARATED).decode().split()
-        numbers.extend(map(number_of, words))
-        sizes.append(len(words))
-    found = np.array(numbers, np.int64)
+    encoded = [text.encode("utf-8", "replace") for text in texts]
+    data = b"".join((b" ", b" ".join(encoded), b" "))
+    starts, ends = find_words(data)
+    found = table.numbers(data, starts, ends)
+    text_starts = np.cumsum([1, *(len(text) + 1 for text in encoded)])
+    sizes = np.diff(np.searchsorted(starts, text_starts))
     found += np.repeat(np.arange(len(texts)) << _NUMBER_BITS, sizes)
     found.sort()
     is_first = np.ones(len(found), np.bool_)

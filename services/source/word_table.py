@@ -1,4 +1,8 @@
-"""Which hashes does a word of a file have, when millions of words are to be looked up?"""
+"""Which hashes does a word of a file have, when millions of words are to be looked up?
+
+All words of a batch are found and looked up by arithmetic on arrays; the interpreter sees only those
+never met before.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,16 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from xxhash import xxh3_64_intdigest
 
+from services.source.word_keys import I8, U8, KeyTable, word_keys
 from services.source.words import (
     MAX_JOINED_CHARS,
     MAX_WORD_CHARS,
     hash_term,
     split_word,
     stem,
-    tokenise,
+    tokenise_each,
 )
 
 _MAX_TABLE_WORDS = 1 << 18
@@ -25,12 +31,12 @@ _MAX_NAMES = 1 << 16
 _Number = TypeVar("_Number", np.int64, np.uint64)
 
 
-class _PartHashes(dict[str, int | None]):
-    """Hash of each part of an ASCII word; None for a part that is no term."""
+class _PartHashes(dict[str, int]):
+    """Hash of each part of an ASCII word; 0 for a part that is no term."""
 
-    def __missing__(self, part: str) -> int | None:
+    def __missing__(self, part: str) -> int:
         kept = len(part) > 1 or part.isdigit()
-        hashed = self[part] = hash_term(stem(part.lower())) if kept else None
+        hashed = self[part] = hash_term(stem(part.lower())) if kept else 0
         return hashed
 
 
@@ -42,74 +48,85 @@ class _TermHashes(dict[str, int]):
         return hashed
 
 
-class WordTable(dict[str, int]):
-    """Word as it stands in a file -> number of its hashes; looking a word up adds it.
+class WordTable:
+    """The hashes of every word met so far, by the word's number.
 
-    Several threads may look words up at once. `arrays` must be called after the lookups whose
-    numbers it is to explain; what it has returned is only ever added to, beyond those numbers.
+    Several threads may look words up at once. What `arrays` returns explains all numbers given out
+    before; it is only ever added to, beyond those numbers.
     """
 
     def __init__(self) -> None:
-        super().__init__()
         self._lock = threading.Lock()
+        self._numbers = KeyTable()
         self._term_hash = _TermHashes()
         self._part_hash = _PartHashes()
         self._words = 1  # number 0 is a word without terms
         self._end = 0  # of the last word's hashes
-        self._new_ends: list[int] = []  # of words that are not in the arrays yet
-        self._new_hashes: list[int] = []
         self._starts = np.zeros(1 << 12, np.int64)
         self._hashes = np.zeros(1 << 13, np.uint64)
 
     @property
     def is_full(self) -> bool:
-        return len(self) > _MAX_TABLE_WORDS or self._end > _MAX_TABLE_TERMS
+        return self._words > _MAX_TABLE_WORDS or self._end > _MAX_TABLE_TERMS
 
-    def arrays(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+    def arrays(self) -> tuple[I8, U8]:
         """Where the hashes of each word start (and those of the word before end), and the hashes."""
         with self._lock:
-            if self._new_ends:
-                self._starts = _extended(self._starts, self._words + 1, self._new_ends)
-                self._hashes = _extended(self._hashes, self._end, self._new_hashes)
-                self._new_ends, self._new_hashes = [], []
             return self._starts, self._hashes
 
-    def __missing__(self, word: str) -> int:
-        hashes = self._ascii_hashes(word) if word.isascii() else self._folded_hashes(word)
-        if not hashes:
-            if len(word) <= MAX_WORD_CHARS:
-                self[word] = 0
-            return 0
+    def numbers(self, data: bytes, starts: I8, ends: I8) -> I8:
+        """The number of each word of `data`; what is new is learnt."""
+        keys = word_keys(data, starts, ends)
         with self._lock:
-            number = self.get(word)
-            if number is None:
-                number = self[word] = self._words
-                self._words += 1
-                self._end += len(hashes)
-                self._new_ends.append(self._end)
-                self._new_hashes += hashes
-        return number
+            found = self._numbers.find(keys)
+            unknown = np.flatnonzero(found < 0)
+            if len(unknown):
+                new, first = np.unique(keys[unknown], return_index=True)
+                places = unknown[first]
+                spans = zip(starts[places].tolist(), ends[places].tolist(), strict=True)
+                self._numbers.add(new, self._learn([data[start:end] for start, end in spans]))
+                found[unknown] = self._numbers.find(keys[unknown])
+        return found
+
+    def _learn(self, words: Sequence[bytes]) -> I8:
+        """Give words their numbers, 0 where there are no terms."""
+        texts = [word.decode(errors="replace") for word in words]
+        hashes = [self._ascii_hashes(text) if text.isascii() else [] for text in texts]
+        folded = [at for at, text in enumerate(texts) if not text.isascii()]
+        known = self._term_hash
+        for at, terms in zip(folded, tokenise_each([texts[at] for at in folded]), strict=True):
+            hashes[at] = [known[term] for term in terms]
+        sizes = np.array([len(own) for own in hashes], np.int64)
+        has_terms = sizes > 0
+        first, self._words = self._words, self._words + int(has_terms.sum())
+        numbers = np.where(has_terms, np.cumsum(has_terms) - 1 + first, 0)
+        ends = np.cumsum(sizes[has_terms]) + self._end
+        new_hashes = [each for own in hashes for each in own]
+        self._end += len(new_hashes)
+        self._starts = _extended(self._starts, self._words + 1, ends)
+        self._hashes = _extended(self._hashes, self._end, np.array(new_hashes, np.uint64))
+        return numbers
 
     def _ascii_hashes(self, word: str) -> list[int]:
         """What `tokenise` gives, with the work on each part done once for all words."""
         if len(word) > MAX_WORD_CHARS:
             return []
+        if word.isalpha() and (word.islower() or word.isupper() or word[1:].islower()):
+            return self._hashes_of([word])  # one part, as most new words are
         parts = split_word(word)
-        known = self._part_hash
-        hashes = [hashed for part in parts if (hashed := known[part]) is not None]
+        hashes = self._hashes_of(parts)
         if len(parts) > 1:
             joined = "".join(parts)
             if len(joined) <= MAX_JOINED_CHARS:
-                hashes.append(hash_term(joined.lower()))
+                hashes.append(xxh3_64_intdigest(joined.lower().encode()))
         return hashes
 
-    def _folded_hashes(self, word: str) -> list[int]:
-        known = self._term_hash
-        return [known[term] for term in tokenise(word)]
+    def _hashes_of(self, parts: Sequence[str]) -> list[int]:
+        return list(filter(None, map(self._part_hash.__getitem__, parts)))
 
 
 def _extended(
-    array: npt.NDArray[_Number], size: int, values: Sequence[int]
+    array: npt.NDArray[_Number], size: int, values: npt.NDArray[_Number]
 ) -> npt.NDArray[_Number]:
     """`array` with its first `size` places ending in `values`; a longer copy when they do not fit."""
     if size > len(array):

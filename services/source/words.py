@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Final
 
 import xxhash
@@ -191,6 +192,33 @@ def tokenise(text: str, *, singles: bool = True) -> list[str]:
         if differs and 1 < len(exact) <= MAX_JOINED_CHARS:
             terms.append(exact)
     return terms
+
+
+def tokenise_each(words: Sequence[str]) -> list[list[str]]:
+    """What `tokenise` gives for each word, with the letters of all folded at once."""
+    written = unicodedata.normalize("NFKC", "\n".join(words)).split("\n")
+    folded = fold("\n".join(written)).split("\n")
+    if not len(words) == len(written) == len(folded):  # a word that holds a line's end
+        return [tokenise(word) for word in words]
+    return [
+        _plain_terms(exact.casefold(), bare)
+        if _is_one_part(bare) and _MARKED_WORD.fullmatch(exact)
+        else tokenise(word)
+        for word, exact, bare in zip(words, written, folded, strict=True)
+    ]
+
+
+def _is_one_part(word: str) -> bool:
+    """Whether a folded word is surely one part, in a script that puts spaces between words."""
+    if not 1 < len(word) <= MAX_WORD_CHARS or not word.isalpha() or _RUN.search(word):
+        return False
+    return word.islower() or (word[0].isupper() and word[1:].islower())
+
+
+def _plain_terms(exact: str, folded: str) -> list[str]:
+    plain = folded.casefold()
+    written = [exact] if exact != plain and 1 < len(exact) <= MAX_JOINED_CHARS else []
+    return [stem(plain), *written]
 
 
 _digest = xxhash.xxh3_64_intdigest
