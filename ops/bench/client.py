@@ -64,7 +64,7 @@ class ToolClient:
         status, raw = self._post(body.encode(), headers)
         if status != 200:
             raise Unavailable(f"HTTP {status}: {raw[:300]!r}")
-        message = json.loads(raw)
+        message = _message(raw)
         if "error" in message:
             raise Fault(str(message["error"]))
         result: dict[str, Any] = message["result"]
@@ -88,3 +88,11 @@ class ToolClient:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _message(raw: bytes) -> dict[str, Any]:
+    """The answer of a response: JSON, or the last event of a stream where it took long."""
+    if not raw.startswith(b"{"):
+        raw = [line[5:] for line in raw.splitlines() if line.startswith(b"data:")][-1]
+    message: dict[str, Any] = json.loads(raw)
+    return message

@@ -14,7 +14,14 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
-from contracts.errors import Ambiguous, Fault, IndexNotAvailable, InvalidArgument, NotFound
+from contracts.errors import (
+    Ambiguous,
+    Fault,
+    IndexNotAvailable,
+    InvalidArgument,
+    NotFound,
+    WorkspaceRequired,
+)
 from services.kernel import logs
 from services.query import results
 from services.query.access import Caller
@@ -102,7 +109,9 @@ class Calls(Generic[V]):
 def _judge(fault: Fault) -> tuple[Outcome, str]:
     reason = str(fault.details.get("reason", fault.code.lower()))
     mistaken = (
-        isinstance(fault, InvalidArgument | NotFound | Ambiguous | IndexNotAvailable)
+        isinstance(
+            fault, InvalidArgument | NotFound | Ambiguous | IndexNotAvailable | WorkspaceRequired
+        )
         or fault.details.get("mistake") is True
         or reason in _PATHS_THAT_LEAVE
     )

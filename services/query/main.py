@@ -18,7 +18,7 @@ import uvloop
 from mcp.server.lowlevel import Server
 
 from contracts.errors import Fault
-from services.kernel import logs
+from services.kernel import logs, memory
 from services.kernel.bus import Bus
 from services.kernel.settings import Settings
 from services.query.access import StaticTokens, load_or_create_tokens
@@ -106,6 +106,7 @@ async def _serve_http(settings: Settings) -> int:
     host = opening.result()
     metrics = Metrics(host)
     await metrics.start(host.bus)
+    tidying = asyncio.create_task(memory.keep_tidy())
     tokens = StaticTokens(load_or_create_tokens(settings.state / "tokens.json"))
 
     def ready() -> str:
@@ -131,6 +132,7 @@ async def _serve_http(settings: Settings) -> int:
     try:
         await serve_http(app, host=settings.host, port=settings.port, on_ready=announce, stop=stop)
     finally:
+        tidying.cancel()
         metrics.stop()
         await host.stop()
     return 0

@@ -90,8 +90,8 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            settle_memory()
             self._on_ready()
+            settle_memory()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:

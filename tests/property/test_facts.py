@@ -13,8 +13,8 @@ from contracts.extract import FACT_KINDS, JOIN_KINDS, Fact
 from contracts.ids import RepoPath
 from services.extractor.facts.read import read_facts
 from services.surfaces import expressions, sql
-from services.surfaces.compose import compose
-from services.surfaces.model import FileFacts
+from services.surfaces.compose import compose, in_order, is_joined, plain
+from services.surfaces.model import FileFacts, Place
 
 CASES = Path(__file__).parents[1] / "golden" / "facts"
 SOURCES = sorted(path for path in CASES.rglob("*.txt"))
@@ -104,3 +104,29 @@ def test_any_facts_compose_to_whole_paths_however_the_files_come(files: list[Fil
         assert endpoint.route_path.startswith("/")
         assert "{=" not in endpoint.route_path
         assert ("{?}" not in endpoint.route_path) or endpoint.confidence == "low"
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.dictionaries(
+        st.sampled_from(["m.py", "a/b.go", "tests/test_m.py"]),
+        st.lists(_facts, max_size=6).map(tuple),
+        max_size=3,
+    )
+)
+def test_what_a_file_says_for_itself_needs_no_other_file(
+    facts: dict[str, tuple[Fact, ...]],
+) -> None:
+    whole = compose([FileFacts(path, "python", own) for path, own in facts.items()], lambda _: None)
+    joined = compose(
+        [FileFacts(p, "python", tuple(filter(is_joined, own))) for p, own in facts.items()],
+        lambda _: None,
+    )
+    by_symbol = {place: list(found) for place, found in joined.facts_by_symbol.items()}
+    for path, own in facts.items():
+        for fact in own:
+            if not is_joined(fact):
+                by_symbol.setdefault(Place(path, fact.symbol), []).append(plain(fact))
+
+    assert joined[:3] == whole[:3]
+    assert {place: in_order(found) for place, found in by_symbol.items()} == whole.facts_by_symbol

@@ -6,18 +6,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.extract import Body, pack
-from contracts.filemap import Columns, key_of
+from contracts.filemap import Columns, key_of, pack_columns
 from contracts.ids import RepoPath
+from ops.bench.map_samples import samples
 from services.extractor.extract import extract_file
-from services.query.codemap import finding
-from services.query.codemap.views import Files, Layer, MapView, hiding
+from services.query.codemap import finding, layers
+from services.query.codemap.layers import Layer, hiding
+from services.query.codemap.views import Files, MapView
 from services.resolution.resolver import Resolver
 from services.resolver.columns import columns_of
-from store.map_segment import Segment, load, make, save
+from store.map_segment import Segment, letters, load, make, save
+from store.read.maps import Maps
 
 _NO_FILES = cast("Files", None)
 _PATHS = ("a.py", "b.py", "pkg/c.py")
@@ -66,7 +71,7 @@ def told(view: MapView) -> object:
             if layer.shows(file):
                 first, last = layer.segment.symbol_start[file : file + 2].tolist()
                 found += [layer.segment.ids[n] for n in range(first, last)]
-        assert number < 2
+        assert number < 3
     links = {}
     for symbol_id in sorted(set(found)):
         users = [u if isinstance(u, str) else view.id(u) for links_ in view.links_to(key_of(symbol_id)) for u in view.using(links_)]  # fmt: skip
@@ -153,3 +158,134 @@ def test_a_segment_that_was_kept_is_the_one_that_was_made(tmp_path: Path) -> Non
     )
     (tmp_path / "x.seg").write_bytes((tmp_path / "x.seg").read_bytes()[:200])
     assert load(tmp_path / "x.seg") is None
+
+
+class _Tree:
+    """What the projection says of a live tree, as far as layers ask."""
+
+    def __init__(self) -> None:
+        self.newest = 0
+        self.order: dict[str, int] = {}
+        self.files: dict[str, Columns] = {}
+
+    def change(self, tree: Mapping[str, Columns]) -> None:
+        for path in {*self.files, *tree}:
+            if self.files.get(path) != tree.get(path):
+                self.newest += 1
+                self.order[path] = self.newest
+        self.files = dict(tree)
+
+    def changed_since(self, sequence: int) -> list[str]:
+        return [path for path, at in self.order.items() if at > sequence]
+
+    def live_blob(self, _table: str, path: str) -> bytes:
+        return pack_columns(self.files[path]) if path in self.files else b""
+
+
+@settings(max_examples=25, deadline=None)
+@given(steps=st.lists(trees, min_size=2, max_size=5), at_once=st.integers(0, 2))
+def test_layers_over_layers_equal_one_segment_of_all(
+    steps: list[dict[str, str]], at_once: int
+) -> None:
+    tree = _Tree()
+    maps = cast("Maps", tree)
+    tree.change(resolved(steps[0]))
+    first = Segment(*make(sorted(tree.files.items()), tree.newest))
+    second = None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layers, "AT_ONCE", at_once)
+        for step in steps[1:]:
+            tree.change(resolved(step))
+            found, second = layers.layered(first, second, maps, tree.newest, build=True)
+
+            assert len(found) <= 3
+            assert told(MapView(found, _NO_FILES)) == told(view_of((tree.files, set())))
+
+
+def test_many_changed_files_are_not_read_while_everybody_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(layers, "AT_ONCE", 1)
+    tree = _Tree()
+    first = Segment(*make((), 0))
+    tree.change(resolved({"a.py": _TEXTS[0], "b.py": _TEXTS[1]}))
+    maps = cast("Maps", tree)
+
+    with pytest.raises(layers.NotAtHand):
+        layers.layered(first, None, maps, tree.newest, build=False)
+    found, second = layers.layered(first, None, maps, tree.newest, build=True)
+    again, _ = layers.layered(first, second, maps, tree.newest, build=False)
+
+    assert told(MapView(found, _NO_FILES)) == told(MapView(again, _NO_FILES))
+
+
+_letters = st.text("abcé", max_size=7)
+
+
+@settings(max_examples=300, deadline=None)
+@given(left=_letters, right=_letters)
+def test_the_distance_of_words_is_that_of_the_usual_table(left: str, right: str) -> None:
+    table = {(at, -1): at + 1 for at in range(-1, len(left))}
+    table |= {(-1, place): place + 1 for place in range(-1, len(right))}
+    for at, char in enumerate(left):
+        for place, other in enumerate(right):
+            cost = min(table[at - 1, place] + 1, table[at, place - 1] + 1)
+            cost = min(cost, table[at - 1, place - 1] + (char != other))
+            if at and place and char == right[place - 1] and other == left[at - 1]:
+                cost = min(cost, table[at - 2, place - 2] + 1)
+            table[at, place] = cost
+    distance = table[len(left) - 1, len(right) - 1]
+    ends = [np.frombuffer(f"{text}\n".encode(), "u1") for text in (left, right)]
+    one, other_letters = (letters(data, np.zeros(1, np.int64)) for data in ends)
+
+    assert finding.distance_from(left)(right) == distance
+    assert int(np.bitwise_count(one ^ other_letters)[0]) <= 2 * distance
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    tree=trees,
+    kinds=st.sampled_from([frozenset[str](), frozenset({"method"})]),
+    namespace=st.sampled_from(["", "a", "B", "pkg.c", "a.shared.longer", "é"]),
+    file_path=st.sampled_from(["", "a.py", "pkg/", "./b", "z"]),
+    limit=st.sampled_from([1, 100]),
+)
+def test_filters_keep_what_has_the_kind_the_beginning_and_the_path(
+    tree: dict[str, str], kinds: frozenset[str], namespace: str, file_path: str, limit: int
+) -> None:
+    view = view_of((resolved(tree), set()))
+    every = finding.browse(view, finding.Filters(), 100).symbols
+    wanted = [
+        symbol
+        for symbol, _ in every
+        if (not kinds or view.kind(symbol) in kinds)
+        and view.id(symbol)[2:].lower().startswith(namespace.lower())
+        and view.path(symbol).startswith(file_path.removeprefix("./"))
+    ]
+
+    found = finding.browse(view, finding.Filters(kinds, namespace, file_path), limit)
+
+    assert found.total == len(wanted)
+    assert [symbol for symbol, _ in found.symbols] == wanted[:limit]
+
+
+def test_samples_are_names_that_a_search_can_be_asked_for() -> None:
+    text = "\n\n".join(
+        [
+            "class PlaceOrderNow:\n    def _(self):\n        return place_order_later()",
+            "class Sub(PlaceOrderNow):\n    pass",
+            "def place_order_later():\n    return 1",
+            "def user():\n    return place_order_later()",
+        ]
+    )
+    view = view_of((resolved({"a.py": text + "\n"}), set()))
+
+    found = samples(view.layers[0].segment, 5)
+
+    for words in (found.popular, found.rare, found.misspelt, found.parts, found.both, found.either):
+        assert words
+        assert all(finding.search(view, word, finding.Filters(), 5).total for word in words)
+    assert found.called == ("M:a.place_order_later",)
+    assert set(found.callers) == {"M:a.PlaceOrderNow._", "M:a.user"}
+    assert found.types == ("T:a.PlaceOrderNow",)
+    assert set(found.kinds) == {"class", "method"}

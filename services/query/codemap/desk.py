@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,7 +36,8 @@ from contracts.tools.codemap import (
 )
 from services.query.codemap.maps import PlainTrees
 from services.query.codemap.savings import COST_PER_TOKEN
-from services.query.codemap.views import LIVE, MapView, NotAtHand
+from services.query.codemap.views import LIVE, MapView
+from services.query.codemap.waiting import at_hand
 from services.query.host import View
 from services.source.gitrepo import git_tree, quick_head
 from services.source.guard import resolve_root
@@ -45,7 +46,6 @@ from store.read.maps import Maps
 from store.rows import BaselineRow, RepoRow, WorkspaceRow
 
 A = TypeVar("A", bound=Envelope)
-T = TypeVar("T")
 _BUILD_S = 600.0
 _SETTLE_S = 3.0
 _SETTLE_FILES = 50
@@ -174,6 +174,11 @@ class Case:
         return max(0, spared - sent)
 
 
+def counted(number: int, things: str) -> str:
+    """`1 caller`, `2 callers`."""
+    return f"{number} {things.removesuffix('s') if number == 1 else things}"
+
+
 def level(view: MapView) -> SemanticLevel:
     """How well the files of a manifest could be read."""
     known = view.memo.get("level")
@@ -199,14 +204,23 @@ def level_of(full: int, partial: int) -> SemanticLevel:
 
 def diagnostics(view: MapView) -> tuple[ProjectDiagnostic, ...]:
     """One per language of code: files, and those with syntax errors."""
+    known = view.memo.get("diagnostics")
+    if known is None:
+        known = view.memo["diagnostics"] = _diagnosed(view)
+    return known  # type: ignore[return-value]
+
+
+def _diagnosed(view: MapView) -> tuple[ProjectDiagnostic, ...]:
     counts: dict[str, list[int]] = {}
-    for segment, file in view.files_shown():
-        quality = int(segment.quality[file])
-        if quality:
-            row = counts.setdefault(segment.languages[file], [0, 0, 0])
-            row[0] += int(segment.symbols_per_file[file])
-            row[1] += int(segment.references[file])
-            row[2] += quality == 1
+    for layer in view.layers:
+        segment = layer.segment
+        for language, files in layer.languages().items():
+            code = files[segment.quality[files] > 0]
+            if len(code):
+                row = counts.setdefault(language, [0, 0, 0])
+                row[0] += int(segment.symbols_per_file[code].sum())
+                row[1] += int(segment.references[code].sum())
+                row[2] += int((segment.quality[code] == 1).sum())
     return tuple(
         ProjectDiagnostic(
             project_name=language,
@@ -303,14 +317,6 @@ async def queried(
     return await at_hand(opening)
 
 
-async def at_hand(opening: Callable[[bool], T]) -> T:
-    """What `opening(build)` gives: here where all is at hand, else made in a thread."""
-    try:
-        return opening(False)
-    except NotAtHand:
-        return await asyncio.to_thread(opening, True)
-
-
 async def opened_for_reading(view: View, repo_path: str, workspace_id: str | None) -> Case:
     """A call that reads the disk: it needs no baseline, but a workspace that is named must exist."""
 
@@ -352,7 +358,7 @@ def _choose(case: Case, snapshot: Snapshot, workspace_id: str, build: bool) -> N
     if workspace_id == LIVE:
         case.map = views.live(snapshot, case.repo, build=build)
         case.workspace_id = LIVE
-        case.pending = case.view.host.maps.pending(snapshot, case.repo)
+        case.pending = case.view.host.maps.pending(snapshot, case.repo, build=build)
         return
     if not workspace_id:
         row = base_of(maps, case.head.commit, case.head)
@@ -411,13 +417,17 @@ async def settled(view: View, repo_path: str) -> None:
     """
     if view.host.offline:
         return
+
+    def pending(build: bool) -> int:
+        with view.read() as snapshot:
+            repo = repository(view, snapshot, repo_path)
+            return view.host.maps.pending(snapshot, repo, build=build)
+
     deadline = time.monotonic() + _SETTLE_S
     while time.monotonic() < deadline:
         folded = view.host.folded
-        with view.read() as snapshot:
-            repo = repository(view, snapshot, repo_path)
-            if not 0 < view.host.maps.pending(snapshot, repo) <= _SETTLE_FILES:
-                return
+        if not 0 < await at_hand(pending) <= _SETTLE_FILES:
+            return
         try:
             await asyncio.wait_for(folded.wait(), 0.25)
         except TimeoutError:

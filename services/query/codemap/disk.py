@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from contracts.errors import Fault, InvalidArgument, NotFound
+from contracts.filemap import FileFacts
 from contracts.ids import RepoPath
 from contracts.tools.codemap import Span, VirtualFile
 from services.query.codemap.desk import Case
+from services.source.digest import holds
 from services.source.guard import RootReader
 
 _LARGEST = 16 << 20
@@ -19,9 +21,10 @@ class Sources:
     """Files of one repository, read once per call."""
 
     def __init__(self, case: Case, virtual: Sequence[VirtualFile] | None = None) -> None:
-        self._root = Path(case.repo.root)
+        self._case, self._root = case, Path(case.repo.root)
         self._virtual = {relative(file.file_path): file.content for file in virtual or ()}
         self._lines: dict[str, list[str]] = {}
+        self._data: dict[str, bytes] = {}  # of those read from disk
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file; raises NotFound for one that is not there or outside."""
@@ -41,6 +44,15 @@ class Sources:
             return None
         return lines[number - 1].strip()[:_EXCERPT_CHARS]
 
+    def moved(self, path: str) -> bool:
+        """Is a file that was read from disk another than the one the map was made of?"""
+        facts, data = self._indexed(path), self._data.get(path)
+        return facts is not None and data is not None and not holds(facts.digest, data)
+
+    def _indexed(self, path: str) -> FileFacts | None:
+        """What the map tells of a file; nothing where the disk alone is asked about."""
+        return self._case.map.files.facts(path) if hasattr(self._case, "map") else None
+
     def _read(self, path: str) -> str:
         if path in self._virtual:
             return self._virtual[path]
@@ -50,12 +62,16 @@ class Sources:
             with RootReader(self._root) as reader:
                 data = reader.read(RepoPath(path), _LARGEST).data
         except Fault as fault:
+            gone = self._indexed(path) is not None
             raise NotFound(
                 f"there is no file {path[:200]!r} in this repository",
-                hint="give its path relative to the repository root",
+                hint='it was there when it was indexed; workspace_id "live" follows the working tree'
+                if gone
+                else "give its path relative to the repository root",
                 file_path=path[:200],
                 reason=str(fault.details.get("reason", "missing")),
             ) from None
+        self._data[path] = data
         return data.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
 
 

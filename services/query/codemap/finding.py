@@ -11,7 +11,8 @@ its letter. Declarations of one id in one file, as overload signatures are, coun
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -20,7 +21,7 @@ from contracts.errors import InvalidArgument
 from contracts.filemap import SYMBOL_KINDS
 from services.query.codemap.views import MapView, Symbol
 from services.source.identifiers import words_of
-from store.map_segment import Array, Segment
+from store.map_segment import Array, Segment, letters
 
 _WORD = re.compile(r"\w+\*?")
 _LETTER = re.compile(r"(?<!\w)[TMPFE]:(?=\w)")
@@ -33,7 +34,6 @@ _BONUS[24], _BONUS[10], _BONUS[4] = 40.0, 12.0, 14.0
 _TEST_PATH = re.compile(
     r"(^|/)(tests?|testing|spec|__tests__)(/|$)|(^|/)test_|_test\.|\.(test|spec)\."
 )
-_LAST = b"\xff"  # no UTF-8 text has it, so it stands behind all that begin alike
 
 _F = np.float32
 
@@ -105,16 +105,12 @@ def browse(view: MapView, filters: Filters, limit: int) -> Found:
     first: list[tuple[str, str, Symbol]] = []
     for number, layer in enumerate(view.layers):
         segment = layer.segment
-        allowed = _allowed(view, number, filters)
+        allowed = _allowed(view, number, filters, np.arange(segment.symbol_count))
         total += int(allowed.sum())
-        taken = 0
-        for symbol in segment.name_order:
-            if taken == limit:
-                break
-            if allowed[symbol]:
-                found = Symbol(number, segment.file_of_symbol(int(symbol)), int(symbol))
-                first.append((view.name(found), view.id(found), found))
-                taken += 1
+        order = segment.name_order
+        for symbol in order[allowed[order]][:limit].tolist():
+            found = Symbol(number, segment.file_of_symbol(symbol), symbol)
+            first.append((view.name(found), view.id(found), found))
     first.sort()
     return Found([(symbol, 1.0) for _, _, symbol in first[:limit]], total)
 
@@ -127,14 +123,13 @@ def _ranked(
     total = 0
     for number, layer in enumerate(view.layers):
         segment = layer.segment
-        scores = np.zeros(segment.symbol_count, _F)
-        for words in alternatives:
-            np.maximum(scores, _scores(segment, words), out=scores)
-        scores[~_allowed(view, number, filters)] = 0
-        hits = np.flatnonzero(scores)
+        found = _scores(segment, alternatives[0])
+        for words in alternatives[1:]:
+            found = _either(found, _scores(segment, words))
+        shown = _allowed(view, number, filters, found.symbols)
+        hits, worths = found.symbols[shown], found.worth[shown]
         total += len(hits)
-        lengths = segment.ids_at_lengths(hits)
-        values = scores[hits] - np.minimum(lengths, 200) * _F(0.02)
+        values = worths - segment.id_length[hits] * _F(0.02)
         if len(hits) > 4 * limit:
             keep = np.argpartition(-values, 4 * limit)[: 4 * limit]
             hits, values = hits[keep], values[keep]
@@ -149,40 +144,68 @@ def _ranked(
     return Found([(symbol, round(score, 3)) for score, _, _, symbol in best[:limit]], total)
 
 
-def _scores(segment: Segment, words: list[Word]) -> Array:
-    """What each symbol is worth; 0 where a word is missing."""
-    total = np.zeros(segment.symbol_count, _F)
-    met = np.zeros(segment.symbol_count, np.uint8)
-    for word in words:
-        one = _of_word(segment, word)
-        hit = one > 0
-        met += hit
-        total += one
-    total[met < len(words)] = 0
-    return total
+class _Hits(NamedTuple):
+    """Symbols in order of their numbers, and what each is worth."""
+
+    symbols: Array
+    worth: Array
 
 
-def _of_word(segment: Segment, word: Word) -> Array:
-    found = np.zeros(segment.symbol_count, _F)
-    if word.prefix:
-        wanted = word.text.lower().encode()
-        _raise(segment, segment.terms.find(wanted), segment.terms.find(wanted + _LAST), found)
-        return found
-    term = _term(segment, word.text.lower())
-    if term is not None:
-        _raise(segment, term, term + 1, found)
-    _, *parts = words_of(word.text)
-    if parts:
-        np.maximum(found, _scores(segment, [Word(part, False) for part in parts]), out=found)
+def _both(left: _Hits, right: _Hits) -> _Hits:
+    """What is in both, worth the sum."""
+    few, many = (left, right) if len(left.symbols) <= len(right.symbols) else (right, left)
+    at = np.searchsorted(many.symbols, few.symbols)
+    inside = at < len(many.symbols)
+    inside[inside] = many.symbols[at[inside]] == few.symbols[inside]
+    return _Hits(few.symbols[inside], few.worth[inside] + many.worth[at[inside]])
+
+
+def _either(left: _Hits, right: _Hits) -> _Hits:
+    """What is in one or the other, worth the more."""
+    if not len(left.symbols) or not len(right.symbols):
+        return left if len(left.symbols) else right
+    symbols = np.concatenate((left.symbols, right.symbols))
+    order = np.argsort(symbols, kind="stable")
+    symbols = symbols[order]
+    first = np.flatnonzero(np.append(True, symbols[1:] != symbols[:-1]))
+    worth = np.concatenate((left.worth, right.worth))[order]
+    return _Hits(symbols[first], np.maximum.reduceat(worth, first))
+
+
+def _scores(segment: Segment, words: Sequence[Word]) -> _Hits:
+    """The symbols in which every word is met."""
+    found = _of_word(segment, words[0])
+    for word in words[1:]:
+        if not len(found.symbols):
+            break
+        found = _both(found, _of_word(segment, word))
     return found
 
 
-def _raise(segment: Segment, low: int, high: int, found: Array) -> None:
-    """Count in the terms from `low` to before `high`, which are those of one word."""
+def _of_word(segment: Segment, word: Word) -> _Hits:
+    text = word.text.lower()
+    if word.prefix:
+        return _met(segment, *segment.terms.beginning(text.encode()))
+    term = _term(segment, text)
+    found = _met(segment, 0, 0) if term is None else _met(segment, term, term + 1)
+    _, *parts = words_of(word.text)
+    if parts:
+        found = _either(found, _scores(segment, [Word(part, False) for part in parts]))
+    return found
+
+
+def _met(segment: Segment, low: int, high: int) -> _Hits:
+    """Where the terms from `low` to before `high` stand, which are those of one word."""
     first, last = int(segment.posting_start[low]), int(segment.posting_start[high])
     symbols, weight = segment.posting_symbol[first:last], segment.posting_weight[first:last]
     rarity = _F(np.log1p(segment.symbol_count / (last - first + 0.5)))
-    np.maximum.at(found, symbols, weight.astype(_F) * rarity + _BONUS[weight])
+    worth = weight.astype(_F) * rarity + _BONUS[weight]
+    if high - low < 2:
+        return _Hits(symbols, worth)
+    every = np.zeros(segment.symbol_count, _F)
+    np.maximum.at(every, symbols, worth)
+    met = np.flatnonzero(every)
+    return _Hits(met, every[met])
 
 
 def _term(segment: Segment, text: str) -> int | None:
@@ -191,29 +214,32 @@ def _term(segment: Segment, text: str) -> int | None:
     return at if at < len(segment.terms) and segment.terms.raw(at) == wanted else None
 
 
-def _allowed(view: MapView, number: int, filters: Filters) -> Array:
-    """Which symbols of a layer may be shown at all."""
+def _allowed(view: MapView, number: int, filters: Filters, symbols: Array) -> Array:
+    """Which of some symbols of a layer, in order of their numbers, may be shown at all."""
     layer = view.layers[number]
     segment = layer.segment
-    if filters.kinds:
-        kinds = [SYMBOL_KINDS.index(kind) for kind in filters.kinds]
-        allowed = np.isin(segment.kind, kinds)
-    else:
-        allowed = segment.kind > 0
-    allowed &= ~segment.repeated
-    files = np.ones(segment.file_count, bool) if layer.hidden is None else ~layer.hidden
+    kinds = np.zeros(256, bool)
+    kinds[[SYMBOL_KINDS.index(kind) for kind in filters.kinds or SYMBOL_KINDS[1:]]] = True
+    allowed: Array = kinds[segment.kind[symbols]] & ~segment.repeated[symbols]
+    if layer.hidden is not None:
+        allowed &= ~np.repeat(layer.hidden, segment.symbols_per_file)[symbols]
     if filters.file_path:
-        prefix = filters.file_path.removeprefix("./").encode()
-        paths = segment.paths
-        files &= [paths.raw(file).startswith(prefix) for file in range(segment.file_count)]
-    if not files.all():
-        allowed &= np.repeat(files, segment.symbols_per_file)
+        files = segment.paths.beginning(filters.file_path.removeprefix("./").encode())
+        low, high = segment.symbol_start[list(files)]
+        allowed &= (symbols >= low) & (symbols < high)
     if filters.namespace:
-        prefix_text = filters.namespace.lower()
-        for symbol in np.flatnonzero(allowed).tolist():
-            if not segment.ids[symbol][2:].lower().startswith(prefix_text):
-                allowed[symbol] = False
+        _inside(segment, filters.namespace.lower(), symbols, allowed)
     return allowed
+
+
+def _inside(segment: Segment, prefix: str, symbols: Array, allowed: Array) -> None:
+    """Leave those whose full names begin with a text in lower case."""
+    chosen = np.flatnonzero(allowed)
+    if prefix.isascii():
+        allowed[chosen] = segment.ids_begin(symbols[chosen], prefix.encode())
+        return
+    for place in chosen.tolist():
+        allowed[place] = segment.ids[symbols[place]][2:].lower().startswith(prefix)
 
 
 def _beginning(view: MapView, words: list[Word]) -> list[Word]:
@@ -243,17 +269,26 @@ def _near(view: MapView, words: list[Word]) -> list[Word]:
 
 
 def _nearest(view: MapView, text: str) -> str:
+    if len(text) < _LEAST_PREFIX:
+        return ""  # every word of so few letters is near
     most = 1 if len(text) < 5 else 2
     best, distance = "", most + 1
+    encoded = text.encode()
+    own = letters(np.frombuffer(encoded, "u1"), np.zeros(1, np.int64))
+    away = distance_from(text)
     for same_start in (True, False):
         for layer in view.layers:
-            terms = layer.segment.terms
-            near = np.abs(terms.lengths - len(text.encode())) <= most
-            if len(terms):
-                near &= (terms.first_bytes == text.encode()[0]) == same_start
+            segment, terms = layer.segment, layer.segment.terms
+            near = np.bitwise_count(segment.term_letters ^ own) <= 2 * most
+            near &= np.abs(terms.lengths - len(encoded)) <= most
+            low, high = terms.beginning(encoded[:1])
+            if same_start:
+                near[:low] = near[high:] = False
+            else:
+                near[low:high] = False
             for number in np.flatnonzero(near).tolist():
                 term = terms[number]
-                found = _distance(text, term, distance - 1)
+                found = away(term)
                 if found < distance:
                     best, distance = term, found
                     if distance == 1:
@@ -263,17 +298,28 @@ def _nearest(view: MapView, text: str) -> str:
     return best
 
 
-def _distance(left: str, right: str, most: int) -> int:
-    """Edits between two words, neighbours swapped counting as one; `most` + 1 for more than most."""
-    before: list[int] = []
-    row = list(range(len(right) + 1))
-    for at, char in enumerate(left):
-        earlier, before, row = before, row, [at + 1]
-        for place, other in enumerate(right):
-            cost = min(before[place] + (char != other), before[place + 1] + 1, row[place] + 1)
-            if at and place and char == right[place - 1] and other == left[at - 1]:
-                cost = min(cost, earlier[place - 1] + 1)
-            row.append(cost)
-        if min(row) > most:
-            return most + 1
-    return row[-1]
+def distance_from(text: str) -> Callable[[str], int]:
+    """Edits from a text to another, neighbours swapped counting as one.
+
+    A column of the usual table is two numbers whose bits say where it rises and falls (Hyyrö 2003).
+    """
+    last, every = 1 << max(len(text) - 1, 0), (1 << len(text)) - 1
+    places: dict[str, int] = {}
+    for at, char in enumerate(text):
+        places[char] = places.get(char, 0) | 1 << at
+
+    def distance(other: str) -> int:
+        rises, falls, same, before = every, 0, 0, 0
+        found = len(text)
+        for char in other:
+            here = places.get(char, 0)
+            swapped = ((~same & here) << 1) & before
+            same = (((here & rises) + rises) ^ rises) | here | falls | swapped
+            up, down = falls | (every & ~(same | rises)), same & rises
+            found += bool(up & last) - bool(down & last)
+            up, down = up << 1 | 1, down << 1
+            rises, falls = (down | ~(same | up)) & every, up & same & every
+            before = here
+        return found
+
+    return distance if text else len

@@ -13,7 +13,8 @@ from services.resolution.edges import EDGE_KINDS
 
 _READ = EDGE_KINDS.index("read")
 _CALLED = frozenset({"method", "constructor", "property"})
-_CALLS = np.array([EDGE_KINDS.index("call"), EDGE_KINDS.index("instantiate")], np.uint8)
+_CALLS = [EDGE_KINDS.index("call"), EDGE_KINDS.index("instantiate")]
+IS_CALL = np.isin(np.arange(256), _CALLS)  # by the kind of a link
 
 
 class Node(Struct):
@@ -35,41 +36,42 @@ class Walk(Struct, frozen=True):
     truncated: bool
 
 
-Neighbours = Callable[[Symbol], list[tuple[str, "Symbol | None", str, int]]]
+# Id and symbol; of code of no symbol the path, None and the line.
+Neighbour = tuple[str, "Symbol | None", int]
+Neighbours = Callable[[Symbol], list[Neighbour]]
 
 
 def calls_only(links: Links) -> Links:
     """The calls and instantiations among links that are resolved."""
-    chosen = np.isin(links.segment.link_kind[links.numbers], _CALLS)
+    chosen = IS_CALL[links.segment.link_kind[links.numbers]]
     chosen &= links.segment.link_tag[links.numbers] == RESOLVED
     return links.where(chosen)
 
 
-def callees(view: MapView, symbol: Symbol) -> list[tuple[str, Symbol | None, str, int]]:
-    """What a symbol's own code calls: id, symbol, path and line of its declaration."""
+def callees(view: MapView, symbol: Symbol) -> list[Neighbour]:
+    """What a symbol's own code calls."""
     links = calls_only(view.links_of(symbol))
-    found: dict[str, tuple[str, Symbol | None, str, int]] = {}
+    found: dict[str, Neighbour] = {}
     for key in dict.fromkeys(links.segment.link_key[links.numbers].tolist()):
         declared = view.keyed(int(key))
         if declared:
-            target = declared[0]
-            name = view.id(target)
-            found[name] = (name, target, view.path(target), view.span(target)[0])
+            name = view.id(declared[0])
+            found[name] = (name, declared[0], 0)
     return list(found.values())
 
 
-def callers(view: MapView, symbol: Symbol) -> list[tuple[str, Symbol | None, str, int]]:
-    """Whose code calls a symbol: id, symbol, path and line of the caller's declaration."""
-    found: dict[str, tuple[str, Symbol | None, str, int]] = {}
+def callers(view: MapView, symbol: Symbol) -> list[Neighbour]:
+    """Whose code calls a symbol."""
+    found: dict[str, Neighbour] = {}
     for links in view.links_to(key_of(view.id(symbol))):
         calls = _one_each(calls_only(links))
         lines = links.segment.link_line[calls.numbers].tolist()
         for user, line in zip(view.using(calls), lines, strict=True):
             if isinstance(user, str):
-                found.setdefault(user, (user, None, user, line))
+                found.setdefault(user, (user, None, line))
             else:
                 name = view.id(user)
-                found.setdefault(name, (name, user, view.path(user), view.span(user)[0]))
+                found.setdefault(name, (name, user, 0))
     return list(found.values())
 
 
@@ -87,21 +89,22 @@ def walk(view: MapView, root: Symbol, depth: int, per_level: int, *, upwards: bo
         if upwards
         else (lambda symbol: callees(view, symbol))
     )
-    top = Node(view.id(root), root, view.path(root), view.span(root)[0], 0, set())
+    top = _node(view, (view.id(root), root, 0), 0)
     nodes, level, beyond = {top.id: top}, [top], set[str]()
     for step in range(1, depth + 1):
-        fresh: dict[str, Node] = {}
+        fresh: dict[str, Neighbour] = {}
         pairs: list[tuple[str, str]] = []
         for node in level:
             if node.symbol is None:
                 continue
-            for name, symbol, path, line in neighbours(node.symbol):
+            for found in neighbours(node.symbol):
+                name = found[0]
                 pairs.append((name, node.id) if upwards else (node.id, name))
-                if name not in nodes and name not in fresh:
-                    fresh[name] = Node(name, symbol, path, line, step, set())
-        kept = sorted(fresh.values(), key=lambda node: node.id)
-        beyond |= {node.id for node in kept[per_level:]}
-        level = kept[:per_level]
+                if name not in nodes:
+                    fresh.setdefault(name, found)
+        ordered = sorted(fresh)
+        beyond.update(ordered[per_level:])
+        level = [_node(view, fresh[name], step) for name in ordered[:per_level]]
         nodes |= {node.id: node for node in level}
         for caller, callee in pairs:
             if caller in nodes and callee in nodes:
@@ -109,8 +112,15 @@ def walk(view: MapView, root: Symbol, depth: int, per_level: int, *, upwards: bo
         if not level:
             break
     beyond -= nodes.keys()
-    ordered = sorted(nodes.values(), key=lambda node: (node.depth, node.id))
-    return Walk(ordered, len(nodes) - 1 + len(beyond), bool(beyond))
+    shown = sorted(nodes.values(), key=lambda node: (node.depth, node.id))
+    return Walk(shown, len(nodes) - 1 + len(beyond), bool(beyond))
+
+
+def _node(view: MapView, found: Neighbour, depth: int) -> Node:
+    name, symbol, line = found
+    if symbol is None:
+        return Node(name, None, name, line, depth, set())
+    return Node(name, symbol, view.path(symbol), view.span(symbol)[0], depth, set())
 
 
 def uncertain(view: MapView, symbol: Symbol) -> list[Links]:
@@ -135,7 +145,7 @@ def _once(several: list[Links]) -> Links:
 
 def count_uncertain_calls(view: MapView, symbol: Symbol) -> int:
     return sum(
-        int(np.isin(links.segment.link_kind[links.numbers], _CALLS).sum())
+        int(IS_CALL[links.segment.link_kind[links.numbers]].sum())
         for links in uncertain(view, symbol)
     )
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+
+from services.query.codemap.layers import NotAtHand
 from store import keys
 from store.read.live import Snapshot
 from store.read.maps import Maps
@@ -18,19 +21,36 @@ class Unresolved:
         self._edges = 0  # changes of edges up to this were looked at
         self._paths: dict[int, str] = {}  # live files by their sequence
         self._pending: set[str] = set()
+        self._turn = threading.Lock()
 
-    def count(self, snapshot: Snapshot, repo: RepoRow, epoch: int) -> int:
-        """How many there are in this snapshot, which is not older than the one before."""
+    def count(self, snapshot: Snapshot, repo: RepoRow, epoch: int, *, build: bool = True) -> int:
+        """How many there are in this snapshot.
+
+        Raises NotAtHand where every file has to be looked at and `build` is False.
+        """
+        if not self._turn.acquire(blocking=build):
+            raise NotAtHand
+        try:
+            self._look(snapshot, repo, epoch, build)
+        finally:
+            self._turn.release()
+        return len(self._pending)
+
+    def _look(self, snapshot: Snapshot, repo: RepoRow, epoch: int, build: bool) -> None:
+        position = snapshot.positions().index
         maps = Maps(snapshot.txn, repo.repo_id)
         state = (epoch, repo.index_generation)
         if state != self._state or repo.changes_from > self._position:
+            if not build:
+                raise NotAtHand
             self._scan(snapshot, repo.repo_id, maps)
             self._state = state
+        elif position < self._position:
+            return  # somebody has looked later
         else:
             self._follow(snapshot, repo.repo_id, maps)
-        self._position = snapshot.positions().index
+        self._position = position
         self._edges = maps.newest()
-        return len(self._pending)
 
     def _scan(self, snapshot: Snapshot, repo_id: str, maps: Maps) -> None:
         resolved = {row.path: row.file_sequence for row in maps.resolved()}

@@ -19,6 +19,8 @@ def meant(case: Case, text: str) -> Symbol:
     Raises NotFound, or Ambiguous with up to five that a name may mean.
     """
     view, name = case.map, text.strip()
+    head, bracket, parameters = name.partition("(")
+    name = head + bracket + "".join(parameters.split())  # an id's parameter list has no blanks
     found = view.by_stable(name) if name.startswith("sym_") else view.by_id(name)
     if found:
         return found[0]

@@ -1,39 +1,51 @@
 """How does one manifest look to a question: the live tree, a commit, or a workspace over one?
 
 A view is one segment, and for a workspace, or a live tree that has moved on since its segment was
-made, a small second one of the files that are different, which hide those of the first.
+made, further ones of the files that are different, which hide those of the first.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from contracts.errors import NotFound
 from contracts.extract import Body, decompressed, unpack_body
-from contracts.filemap import SYMBOL_KINDS, Columns, FileFacts, key_of
+from contracts.filemap import SYMBOL_KINDS, FileFacts, key_of
+from services.query.codemap.layers import (
+    AT_ONCE,
+    Layer,
+    NotAtHand,
+    Second,
+    hiding,
+    is_worn,
+    layered,
+)
+from services.query.codemap.making import Order, made, ordered
 from services.resolution.edges import FileEdges
 from services.resolution.edges import decode as decode_edges
-from store import map_segment as segments
 from store.map_segment import (
     Array,
     Segment,
     cache_file,
     columns_of,
-    live_files,
     live_name,
+    load,
+    make,
     map_name,
 )
 from store.read.live import Projections, Snapshot
 from store.read.maps import Maps
 from store.rows import BaselineRow, RepoRow, WorkspaceRow
 
-_OVERLAY_MOST = 1_000  # changed files; beyond, the live segment is made anew
+_RENEW_S = 30.0  # between two orders of a first segment
 _KEPT = 6  # views at hand
 LIVE = "live"
 
@@ -44,16 +56,6 @@ class Symbol(NamedTuple):
     layer: int
     file: int
     number: int  # in its segment
-
-
-class Layer(NamedTuple):
-    """A segment and which of its files count."""
-
-    segment: Segment
-    hidden: Array | None  # bool[files]
-
-    def shows(self, file: int) -> bool:
-        return self.hidden is None or not self.hidden[file]
 
 
 class Files:
@@ -210,15 +212,23 @@ class MapView:
         segment = self.layers[symbol.layer].segment
         return symbol.number - int(segment.symbol_start[symbol.file])
 
-    def at(self, path: str, index: int) -> Symbol | None:
-        """The symbol with an index in a file's extract."""
+    def file(self, path: str) -> tuple[int, int] | None:
+        """The layer and number of a file; None when there is none of that path."""
         for number, layer in enumerate(self.layers):
             file = layer.segment.file_number(path)
             if file is not None and layer.shows(file):
-                symbol = int(layer.segment.symbol_start[file]) + index
-                if index >= 0 and symbol < int(layer.segment.symbol_start[file + 1]):
-                    return Symbol(number, file, symbol)
+                return number, file
         return None
+
+    def at(self, path: str, index: int) -> Symbol | None:
+        """The symbol with an index in a file's extract."""
+        found = self.file(path)
+        if found is None or index < 0:
+            return None
+        number, file = found
+        starts = self.layers[number].segment.symbol_start
+        symbol = int(starts[file]) + index
+        return Symbol(number, file, symbol) if symbol < int(starts[file + 1]) else None
 
     # -- links ------------------------------------------------------------------------------
 
@@ -276,32 +286,22 @@ class Links(NamedTuple):
         return len(self.numbers) > 0
 
 
-def hiding(base: Segment, paths: set[str]) -> Array:
-    hidden = np.zeros(base.file_count, bool)
-    for path in paths:
-        file = base.file_number(path)
-        if file is not None:
-            hidden[file] = True
-    return hidden
-
-
 Succeed = Callable[[MapView, MapView, list[str]], None]
-
-
-class NotAtHand(Exception):
-    """The view has to be made first, which is no work for the loop that answers everybody."""
 
 
 class MapViews:
     """The views of every manifest, made when asked for and kept while they are used."""
 
-    def __init__(self, projections: Projections, cache: Path, succeed: Succeed) -> None:
-        """`succeed(older, newer, changed paths)` may hand on what was worked out."""
-        self._projections, self._cache = projections, cache
+    def __init__(self, projections: Projections, root: Path, cache: Path, succeed: Succeed) -> None:
+        """`root` holds the projections; `succeed(older, newer, changed paths)` may hand on what was
+        worked out."""
+        self._projections, self._root, self._cache = projections, root, cache
         self.succeed = succeed
         self._segments: dict[str, Segment] = {}
+        self._seconds: dict[str, Second] = {}
         self._views: dict[tuple[str, int], MapView] = {}
         self._turns: dict[str, threading.Lock] = {}
+        self._renewed: dict[str, float] = {}  # when a first segment was last ordered anew
 
     # Each of these raises NotAtHand where making the view would take long and `build` is False.
 
@@ -314,19 +314,16 @@ class MapViews:
             known = self._views.get((name, newest))
             if known is not None:
                 return known
-            segment = self._segment(name, lambda: live_files(maps), newest, build)
-            changed = [] if segment.upto == newest else maps.changed_since(segment.upto)
-            if segment.upto > newest or len(changed) > _OVERLAY_MOST:
-                if not build:
-                    raise NotAtHand
-                segment = self._made(name, lambda: live_files(maps), newest)
-                changed = []
-            files = Files(self._projections, repo.repo_id, None, None)
-            layers = [Layer(segment, hiding(segment, set(changed)) if changed else None)]
-            over = list(columns_of(changed, lambda path: maps.live_blob("columns", path)))
-            if over:
-                layers.append(Layer(Segment(*segments.make(over, newest)), None))
-            view = MapView(layers, files)
+            order = self._order(name, repo)
+            first = self._segment(order, name, maps, build, newest)
+            layers, second = layered(first, self._seconds.get(name), maps, newest, build=build)
+            if second is None:
+                self._seconds.pop(name, None)
+            else:
+                self._seconds[name] = second
+            if is_worn(layers):
+                self._renew(order, name)
+            view = MapView(layers, Files(self._projections, repo.repo_id, None, None))
             older = next((key for key in list(self._views) if key[0] == name), None)
             if older is not None and older[1] <= newest:
                 self.succeed(self._views[older], view, maps.changed_since(older[1]))
@@ -365,45 +362,71 @@ class MapViews:
             segment = self._base(snapshot, repo, base, build)
             maps = Maps(snapshot.txn, repo.repo_id)
             prefix = maps.overlay_prefix(row)
-            paths = [file.path for file in maps.files(prefix)]
+            paths = {file.path for file in maps.files(prefix)}
+            if len(paths) > AT_ONCE and not build:
+                raise NotAtHand
             over = list(columns_of(paths, lambda path: maps.blob("map_columns", prefix, path)))
-            layers = [Layer(segment, hiding(segment, set(paths)))]
+            layers = [Layer(segment, hiding(segment, paths))]
             if over:
-                layers.append(Layer(Segment(*segments.make(over, row.edition)), None))
+                layers.append(Layer(Segment(*make(over, row.edition)), None))
             files = Files(self._projections, repo.repo_id, base, row)
             return self._keep(name, row.edition, MapView(layers, files))
+
+    @property
+    def held(self) -> bool:
+        """Whether there is anything to let go of."""
+        return bool(self._segments)
 
     def release(self) -> None:
         """Let go of every view; what is in the cache's files is mapped again when asked for."""
         self._views.clear()
         self._segments.clear()
+        self._seconds.clear()
+
+    # -- segments ---------------------------------------------------------------------------
+
+    def _order(self, name: str, repo: RepoRow, commit: str = "", edition: int = 0) -> Order:
+        file = cache_file(self._cache, name)
+        return Order(str(self._root), repo.repo_id, str(file), commit, edition)
 
     def _base(self, snapshot: Snapshot, repo: RepoRow, row: BaselineRow, build: bool) -> Segment:
-        maps = Maps(snapshot.txn, repo.repo_id)
-        prefix = maps.base_prefix(row)
+        name = f"{map_name(repo)}/{row.commit}/{row.edition}"
+        order = self._order(name, repo, row.commit, row.edition)
+        return self._segment(order, name, Maps(snapshot.txn, repo.repo_id), build, row.edition)
 
-        def files() -> Iterator[tuple[str, Columns]]:
-            paths = sorted(file.path for file in maps.files(prefix))
-            yield from columns_of(paths, lambda path: maps.blob("map_columns", prefix, path))
-
-        return self._segment(
-            f"{map_name(repo)}/{row.commit}/{row.edition}", files, row.edition, build
-        )
-
-    def _segment(
-        self,
-        name: str,
-        files: Callable[[], Iterator[tuple[str, Columns]]],
-        upto: int,
-        build: bool,
-    ) -> Segment:
-        known = self._segments.get(name) or segments.load(self._file(name))
-        if known is None:
+    def _segment(self, order: Order, name: str, maps: Maps, build: bool, newest: int) -> Segment:
+        """A manifest's segment: as it was used last, as the cache has it, or made."""
+        known = self._segments.get(name) or load(Path(order.file))
+        # One from after the snapshot: of projections that were made anew, or just now by the resolver.
+        if known is None or known.upto > newest:
             if not build:
                 raise NotAtHand
-            return self._made(name, files, upto)
+            known = made(order, maps)
         self._segments[name] = known
         return known
+
+    def _renew(self, order: Order, name: str) -> None:
+        """Have a first segment made beside the questions, which go on with what there is.
+
+        The resolver may have left a newer one meanwhile.
+        """
+        now = time.monotonic()
+        if now - self._renewed.get(name, -_RENEW_S) < _RENEW_S:
+            return
+        self._renewed[name] = now
+        patient = msgspec.structs.replace(order, patient=True)
+
+        def renew() -> None:
+            before = self._segments.get(name)
+            upto = 0 if before is None else before.upto
+            found = load(Path(order.file))
+            if found is None or found.upto <= upto:
+                found = load(Path(order.file)) if ordered(patient) else None
+            if found is not None and found.upto > upto:
+                with self._turn(name, build=True):
+                    self._segments[name] = found
+
+        threading.Thread(target=renew, name="code map", daemon=True).start()
 
     @contextmanager
     def _turn(self, name: str, build: bool) -> Iterator[None]:
@@ -415,18 +438,6 @@ class MapViews:
             yield
         finally:
             turn.release()
-
-    def _made(
-        self, name: str, files: Callable[[], Iterator[tuple[str, Columns]]], upto: int
-    ) -> Segment:
-        arrays, header = segments.make(files(), upto)
-        stored = segments.save(self._file(name), arrays, header)
-        mapped = segments.load(self._file(name)) if stored else None
-        made = self._segments[name] = mapped or Segment(arrays, header)
-        return made
-
-    def _file(self, name: str) -> Path:
-        return cache_file(self._cache, name)
 
     def _keep(self, name: str, state: int, view: MapView) -> MapView:
         for key in [key for key in list(self._views) if key[0] == name]:

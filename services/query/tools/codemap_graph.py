@@ -32,14 +32,13 @@ from contracts.tools.codemap import (
     TypeRef,
 )
 from services.query.codemap import disk, graph
-from services.query.codemap.desk import Case, queried
-from services.query.codemap.surfaces import facts_at, surfaced
+from services.query.codemap.desk import Case, counted, queried
+from services.query.codemap.surfaces import SymbolFacts, surfaced
 from services.query.codemap.symbols import display_name, full_name, meant, surrounding_type
 from services.query.codemap.views import Links, MapView, Symbol
 from services.query.host import View
 from services.query.registry import tool
 from services.resolution.edges import EDGE_KINDS, RELATION_KINDS, FileEdges
-from services.surfaces.model import Place
 
 # A use of a type, an import and a base are told as one of the six kinds that callers know.
 _SHOWN_AS: dict[str, RefKind] = {"type": "read", "import": "read", "base": "implementation"}
@@ -81,7 +80,7 @@ async def refs_find(view: View, request: RefsRequest) -> RefsAnswer:
         total_count=resolved + unresolved,
         truncated=resolved + unresolved > len(references),
     )
-    text = f"{resolved} references to {case.map.id(symbol)}"
+    text = f"{counted(resolved, 'references')} to {case.map.id(symbol)}"
     if unresolved:
         text += f", and {unresolved} uses of its name that could not be told apart"
     actions = [NextAction(tool="graph_callers", rationale="whole call chains",
@@ -194,7 +193,7 @@ async def _graph(view: View, request: GraphRequest, *, upwards: bool) -> GraphAn
         unresolved_candidates=uncertain,
     )
     what = "callers" if upwards else "callees"
-    text = f"{walk.found} {what} of {root} within {depth} level{'s' if depth > 1 else ''}"
+    text = f"{counted(walk.found, what)} of {root} within {counted(depth, 'levels')}"
     if uncertain:
         text += f"; {uncertain} calls of this name could not be resolved and may mean it"
     tool_name = f"graph_{what}"
@@ -285,7 +284,8 @@ async def types_hierarchy(view: View, request: HierarchyRequest) -> HierarchyAns
     data = Hierarchy(
         target_type=root, base_type=base, interfaces=tuple(interfaces), derived_types=derived
     )
-    text = f"{root} has {len(interfaces)} interfaces and {len(derived)} direct subtypes"
+    text = f"{root} has {counted(len(interfaces), 'interfaces')} and "
+    text += counted(len(derived), "direct subtypes")
     return case.answer(HierarchyAnswer, text, data, tool="types_hierarchy")
 
 
@@ -345,7 +345,7 @@ async def graph_trace_feature(view: View, request: TraceRequest) -> TraceAnswer:
         depth=depth,
         truncated=tracer.cut,
     )
-    text = f"{tracer.count - 1} calls below {data.entry_point_name}"
+    text = f"{counted(tracer.count - 1, 'calls')} below {data.entry_point_name}"
     return case.answer(TraceAnswer, text, data, tool="graph_trace_feature")
 
 
@@ -354,7 +354,7 @@ class _Tracer:
 
     def __init__(self, case: Case, depth: int, most: int) -> None:
         self._view, self._depth, self._most = case.map, depth, most
-        self._facts = facts_at(case.map)
+        self._facts = SymbolFacts(case.map)
         self._callees: dict[Symbol, list[Symbol]] = {}
         self.count, self.cut = 0, False
         self.paths: set[str] = set()
@@ -385,14 +385,14 @@ class _Tracer:
         known = self._callees.get(symbol)
         if known is None:
             found = graph.callees(self._view, symbol)
-            known = self._callees[symbol] = [target for _, target, _, _ in found if target]
+            known = self._callees[symbol] = [target for _, target, _ in found if target]
         return known
 
     def _node(self, symbol: Symbol, depth: int, children: tuple[dict[str, Any], ...]) -> TraceNode:
         view = self._view
         path = view.path(symbol)
         self.paths.add(path)
-        facts = self._facts.get(Place(path, view.index(symbol)), ())
+        facts = self._facts.of(symbol)
         return TraceNode(
             symbol_id=view.id(symbol),
             stable_id=view.stable(symbol),

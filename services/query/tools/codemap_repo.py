@@ -40,13 +40,14 @@ from contracts.tools.codemap import (
 from services.query.codemap import desk
 from services.query.codemap.difference import compare, differing_files
 from services.query.codemap.views import LIVE, MapView
+from services.query.codemap.waiting import at_hand
 from services.query.entries import time_text
 from services.query.host import View
 from services.query.registry import tool
 from services.query.tools.codemap_symbols import checked_kinds
-from services.source.gitrepo import COMMIT, git_tree, hashed_id
+from services.source.gitrepo import COMMIT, git_tree, hashed_id, path_hash
 from store.read.maps import Maps
-from store.rows import BaselineRow, RepoRow
+from store.rows import BaselineRow, RepoRow, WorkspaceRow
 
 _DAY_MS = 86_400_000
 _FILES = 200
@@ -59,11 +60,15 @@ async def repo_status(view: View, request: RepoStatusRequest) -> RepoStatusAnswe
     head, root = case.head, Path(case.repo.root)
     git = None if head.pseudo else git_tree(root)
     repo_id = hashed_id("" if git is None else git.remote(), root)
-    with view.read() as snapshot:
-        maps = Maps(snapshot.txn, case.repo.repo_id)
-        there = bool(head.commit) and maps.baseline(head.commit) is not None
-        rows = maps.workspaces()
-        pending = view.host.maps.pending(snapshot, case.repo)
+
+    def opening(build: bool) -> tuple[bool, list[WorkspaceRow], int]:
+        with view.read() as snapshot:
+            maps = Maps(snapshot.txn, case.repo.repo_id)
+            there = bool(head.commit) and maps.baseline(head.commit) is not None
+            pending = view.host.maps.pending(snapshot, case.repo, build=build)
+            return there, maps.workspaces(), pending
+
+    there, rows, pending = await at_hand(opening)
     workspaces = tuple(
         WorkspaceSummary(
             workspace_id=row.workspace_id,
@@ -131,7 +136,7 @@ async def index_ensure_baseline(view: View, request: EnsureBaselineRequest) -> E
             case.map = view.host.maps.in_use().baseline(snapshot, repo, row, build=build)
             return row
 
-    row = await desk.at_hand(opening)
+    row = await at_hand(opening)
     data = EnsuredBaseline(
         commit_sha=reply.commit,
         already_existed=reply.existed,
@@ -203,7 +208,7 @@ async def _onboarded(view: View, repo_path: str) -> None:
 def _free_id(root: Path, rows: Iterable[RepoRow]) -> RepoId:
     taken = {row.repo_id for row in rows if row.root != str(root)}
     name = root.name or "root"
-    return RepoId(name if name not in taken else f"{name}-{hashed_id('', root)[-8:]}")
+    return RepoId(name if name not in taken else f"{name}-{path_hash(root)[-8:]}")
 
 
 @tool("index_list_baselines", title="List baselines", family="codemap")

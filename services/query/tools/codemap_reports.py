@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 import msgspec
+import numpy as np
 
 from contracts.errors import InvalidArgument
 from contracts.filemap import SYMBOL_KINDS
@@ -23,9 +25,9 @@ from contracts.tools.codemap import (
 )
 from services.query.codemap import desk
 from services.query.codemap.desk import Case, queried
-from services.query.codemap.surfaces import facts_at, place_id, surfaced, surfaces_of
-from services.query.codemap.symbols import declared
+from services.query.codemap.surfaces import counted_facts, place_id, surfaced, surfaces_of
 from services.query.codemap.views import MapView, Symbol
+from services.query.codemap.waiting import elsewhere
 from services.query.host import View
 from services.query.registry import tool
 from services.source import tokens
@@ -35,6 +37,7 @@ _FACT_SECTIONS = {
     "di": "di_registration", "middleware": "middleware", "resilience": "retry_policy",
     "exceptions": "exception", "logging": "log",
 }  # fmt: skip
+_OVERVIEW = "overview"
 _SECTIONS = ("overview", "api", "data", "config", *_FACT_SECTIONS, "metrics")
 _MOST_TOKENS = 40_000
 _TYPES = frozenset({"class", "struct", "interface", "enum", "record", "delegate"})
@@ -54,9 +57,11 @@ async def codemap_summarize(view: View, request: SummaryRequest) -> SummaryAnswe
             reason="unknown_value",
         )
     await surfaced(case.map)
-    sections = tuple(_section(case, name) for name in wanted)
+    sections = await elsewhere(lambda names: [_section(case, name) for name in names], wanted)
     text = ", ".join(f"{section.name} {section.total}" for section in sections)
-    return case.answer(SummaryAnswer, text, Summary(sections=sections), tool="codemap_summarize")
+    return case.answer(
+        SummaryAnswer, text, Summary(sections=tuple(sections)), tool="codemap_summarize"
+    )
 
 
 def _section(case: Case, name: str) -> SummarySection:
@@ -68,18 +73,30 @@ def _section(case: Case, name: str) -> SummarySection:
 
 
 def _overview(view: MapView) -> list[str]:
+    known = view.memo.get(_OVERVIEW)
+    if known is None:
+        known = view.memo[_OVERVIEW] = _counts(view)
+    assert isinstance(known, list)
+    return known
+
+
+def _counts(view: MapView) -> list[str]:
     kinds: Counter[str] = Counter()
     languages: Counter[str] = Counter()
     folders: Counter[str] = Counter()
-    for segment, file in view.files_shown():
-        path = segment.paths[file]
-        languages[segment.languages[file] or "text"] += 1
-        folders[path.partition("/")[0] if "/" in path else "."] += 1
-        first, last = int(segment.symbol_start[file]), int(segment.symbol_start[file + 1])
-        kinds.update(SYMBOL_KINDS[kind] for kind in segment.kind[first:last].tolist())
+    for layer in view.layers:
+        segment, files = layer.segment, layer.files()
+        for language, found in layer.languages().items():
+            languages[language or "text"] += len(found)
+        paths = segment.paths.all()
+        parts = (paths[file].partition(b"/") for file in files.tolist())
+        folders.update(folder.decode() if slash else "." for folder, slash, _ in parts)
+        times = np.bincount(layer.symbols(segment.kind), minlength=len(SYMBOL_KINDS)).tolist()
+        kinds.update(dict(zip(SYMBOL_KINDS, times, strict=True)))
     told = [f"{count} files of {name}" for name, count in languages.most_common(8)]
     told += [f"{count} files in {name}/" for name, count in folders.most_common(12)]
-    return told + [f"{count} of kind {name}" for name, count in kinds.most_common(14) if name]
+    del kinds[""]
+    return told + [f"{count} of kind {name}" for name, count in kinds.most_common() if count]
 
 
 def _api(view: MapView) -> list[str]:
@@ -111,12 +128,10 @@ def _metrics(view: MapView) -> list[str]:
 
 
 def _facts(view: MapView, kind: str) -> list[str]:
-    found: Counter[str] = Counter()
-    for place, facts in facts_at(view).items():
-        for fact in facts:
-            if fact.kind == kind:
-                found[f"{fact.value.partition('|')[0]} in {place.path}"] += 1
-    return [f"{text} ({count}x)" if count > 1 else text for text, count in sorted(found.items())]
+    return [
+        f"{value} in {path} ({times}x)" if times > 1 else f"{value} in {path}"
+        for value, path, times in counted_facts(view, kind)
+    ]
 
 
 _MAKERS = {
@@ -133,15 +148,8 @@ async def codemap_export(view: View, request: ExportRequest) -> ExportAnswer:
     if request.max_tokens > _MOST_TOKENS:
         case.limits["max_tokens"] = LimitApplied(request.max_tokens, _MOST_TOKENS)
     await surfaced(case.map)
-    lines: list[str] = []
-    used, cut = 0, False
-    for block in _blocks(case, request.detail):
-        cost = tokens.count(block) + 1
-        if used + cost > most:
-            cut = True
-            break
-        lines.append(block)
-        used += cost
+    # In a thread, because the tokenizer's tables are read when it counts for the first time.
+    lines, used, cut = await elsewhere(lambda most: _fitting(case, request.detail, most), most)
     content = "\n".join(lines)
     if request.format == "json":
         content = msgspec.json.encode(lines).decode()
@@ -149,18 +157,29 @@ async def codemap_export(view: View, request: ExportRequest) -> ExportAnswer:
     return case.answer(ExportAnswer, f"{len(lines)} parts", data, tool="codemap_export")
 
 
-def _blocks(case: Case, detail: str) -> list[str]:
+def _fitting(case: Case, detail: str, most: int) -> tuple[list[str], int, bool]:
+    """The blocks that fit a budget, their tokens, and whether there are more."""
+    lines: list[str] = []
+    used = 0
+    for block in _blocks(case, detail):
+        cost = tokens.count(block) + 1
+        if used + cost > most:
+            return lines, used, True
+        lines.append(block)
+        used += cost
+    return lines, used, False
+
+
+def _blocks(case: Case, detail: str) -> Iterator[str]:
     view = case.map
-    blocks = [f"# {case.repo.repo_id} {case.commit[:12]}"]
-    blocks += [f"- {line}" for line in _overview(view)[:12]]
-    blocks += [f"- {line}" for line in _api(view)[:_ITEMS]]
+    yield f"# {case.repo.repo_id} {case.commit[:12]}"
+    yield from (f"- {line}" for line in _overview(view)[:12])
+    yield from (f"- {line}" for line in _api(view)[:_ITEMS])
     if detail == "summary":
-        return blocks
+        return
     for number, layer in enumerate(view.layers):
         segment = layer.segment
-        for file in range(segment.file_count):
-            if not layer.shows(file):
-                continue
+        for file in layer.files().tolist():
             first, last = int(segment.symbol_start[file]), int(segment.symbol_start[file + 1])
             shown = [
                 _line(view, Symbol(number, file, symbol), detail)
@@ -168,8 +187,7 @@ def _blocks(case: Case, detail: str) -> list[str]:
                 if segment.kind[symbol] and _is_shown(view, Symbol(number, file, symbol), detail)
             ]
             if shown:
-                blocks.append("\n".join([f"## {segment.paths[file]}", *shown]))
-    return blocks
+                yield "\n".join([f"## {segment.paths[file]}", *shown])
 
 
 def _is_shown(view: MapView, symbol: Symbol, detail: str) -> bool:
@@ -185,7 +203,7 @@ def _line(view: MapView, symbol: Symbol, detail: str) -> str:
     indent = "  " if int(segment.parent[symbol.number]) >= 0 else ""
     shown = view.name(symbol)
     if detail == "full":
-        shown = declared(view, symbol).signature or shown
+        shown = segment.signatures[symbol.number].strip() or shown
     return f"{indent}- {view.kind(symbol)} {shown} :{start}"
 
 

@@ -16,7 +16,7 @@ from contracts.tools.codemap import (
     TablesAnswer,
     TablesRequest,
 )
-from services.query.codemap.desk import queried
+from services.query.codemap.desk import counted, queried
 from services.query.codemap.surfaces import place_id, surfaced
 from services.query.host import View
 from services.query.registry import tool
@@ -51,7 +51,7 @@ async def surfaces_list_endpoints(view: View, request: EndpointsRequest) -> Endp
         endpoints=endpoints, total_count=len(found), truncated=len(found) > len(endpoints)
     )
     return case.answer(
-        EndpointsAnswer, f"{len(found)} endpoints", data, tool="surfaces_list_endpoints"
+        EndpointsAnswer, counted(len(found), "endpoints"), data, tool="surfaces_list_endpoints"
     )
 
 
@@ -106,4 +106,5 @@ async def surfaces_list_db_tables(view: View, request: TablesRequest) -> TablesA
     )
     case.files.update(table.path for table in found[:limit])
     data = Tables(tables=tables, total_count=len(found), truncated=len(found) > len(tables))
-    return case.answer(TablesAnswer, f"{len(found)} tables", data, tool="surfaces_list_db_tables")
+    text = counted(len(found), "tables")
+    return case.answer(TablesAnswer, text, data, tool="surfaces_list_db_tables")

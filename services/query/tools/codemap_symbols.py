@@ -37,8 +37,14 @@ from contracts.tools.codemap import (
     TextRequest,
 )
 from services.query.codemap import disk, finding, graph, text_scan
-from services.query.codemap.desk import Case, check_virtual, opened_for_reading, queried
-from services.query.codemap.surfaces import facts_at, surfaced
+from services.query.codemap.desk import (
+    Case,
+    check_virtual,
+    counted,
+    opened_for_reading,
+    queried,
+)
+from services.query.codemap.surfaces import SymbolFacts, surfaced
 from services.query.codemap.symbols import (
     confidence_of,
     containing_type,
@@ -51,7 +57,6 @@ from services.query.codemap.views import Symbol
 from services.query.host import View
 from services.query.registry import tool
 from services.resolution.edges import EDGE_KINDS
-from services.surfaces.model import Place
 
 _SNIPPET = 160
 _CALLS_TOP = 10
@@ -84,9 +89,10 @@ async def symbols_search(view: View, request: SearchRequest) -> SearchAnswer:
     hits = tuple(_hit(case, symbol, score) for symbol, score in found.symbols)
     case.files.update(hit.file_path for hit in hits)
     data = SymbolHits(hits=hits, total_count=found.total, truncated=found.total > len(hits))
-    text = f"{found.total} symbols match" if found.total else "nothing matches"
+    match = "matches" if found.total == 1 else "match"
+    text = f"{counted(found.total, 'symbols')} {match}" if found.total else "nothing matches"
     if found.spelling:
-        text = f"nothing is spelled so; {found.total} symbols match {found.spelling!r}"
+        text = f"nothing is spelled so; {text} {found.spelling!r}"
     if not found.total and case.workspace_id is None:
         text += ' in HEAD\'s baseline; what was edited since is in workspace_id "live"'
     actions = [
@@ -149,7 +155,7 @@ def card_of(case: Case, symbol: Symbol) -> SymbolCard:
     found, symbol_id = declared(view, symbol), view.id(symbol)
     start, end = view.span(symbol)
     others = [other for other in view.by_id(symbol_id) if other != symbol][:_DECLARATIONS]
-    facts = facts_at(view).get(Place(view.path(symbol), view.index(symbol)), ())
+    facts = SymbolFacts(view).of(symbol)
     return SymbolCard(
         symbol_id=symbol_id,
         fully_qualified_name=full_name(symbol_id),
@@ -276,7 +282,8 @@ async def symbols_get_definition_span(view: View, request: DefinitionRequest) ->
     case = await queried(view, request.repo_path, request.workspace_id, request.virtual_files)
     symbol = meant(case, request.symbol_id)
     path = case.map.path(symbol)
-    lines = disk.Sources(case, request.virtual_files).lines(path)
+    sources = disk.Sources(case, request.virtual_files)
+    lines = sources.lines(path)
     start, end = case.map.span(symbol)
     first, last = disk.bounded(min(start, max(len(lines), 1)), max(start, end), len(lines))
     most = case.limit("max_lines", request.max_lines)
@@ -287,9 +294,13 @@ async def symbols_get_definition_span(view: View, request: DefinitionRequest) ->
         cut=shown < last,
     )  # fmt: skip
     case.files.add(path)
+    text = f"{case.map.id(symbol)} is in {path}:{start}-{end}"
+    if moved := sources.moved(path):
+        text += ', but the file has changed since, so these may be other lines; workspace_id "live"'
+        text += " follows the working tree"
     return case.answer(
-        SpanAnswer, f"{case.map.id(symbol)} is in {path}:{start}-{end}", data,
-        confidence="high", tool="symbols_get_definition_span",
+        SpanAnswer, text, data, confidence="low" if moved else "high",
+        tool="symbols_get_definition_span",
     )  # fmt: skip
 
 
@@ -306,9 +317,7 @@ async def code_search_text(view: View, request: TextRequest) -> TextAnswer:
             hint="escape ( [ . * + ? and the like with a backslash",
             reason="pattern",
         ) from None
-    prefix = disk.relative(request.file_path or "")
-    paths = sorted(f.path for f in case.map.files.all() if f.path.startswith(prefix))
-    found, searched = await asyncio.to_thread(_matches, case, request, paths, most)
+    found, searched = await asyncio.to_thread(_matches, case, request, most)
     more = len(found) > most
     found = found[:most]
     case.files.update(match.file_path for match in found)
@@ -318,9 +327,9 @@ async def code_search_text(view: View, request: TextRequest) -> TextAnswer:
     )
 
 
-def _matches(
-    case: Case, request: TextRequest, paths: list[str], most: int
-) -> tuple[list[TextMatch], int]:
+def _matches(case: Case, request: TextRequest, most: int) -> tuple[list[TextMatch], int]:
+    prefix = disk.relative(request.file_path or "")
+    paths = sorted(f.path for f in case.map.files.all() if f.path.startswith(prefix))
     asked = {
         "root": case.repo.root, "paths": paths, "pattern": request.pattern, "limit": most,
         "ignore_case": request.ignore_case,

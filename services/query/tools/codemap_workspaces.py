@@ -121,7 +121,7 @@ async def workspace_list(view: View, request: ListWorkspacesRequest) -> ListWork
     )
     data = WorkspaceStates(workspaces=states, current_commit_sha=case.head.commit)
     return case.answer(
-        ListWorkspacesAnswer, f"{len(states)} workspaces", data, confidence="high",
+        ListWorkspacesAnswer, desk.counted(len(states), "workspaces"), data, confidence="high",
         tool="workspace_list",
     )  # fmt: skip
 
@@ -149,7 +149,8 @@ async def index_refresh_overlay(view: View, request: RefreshRequest) -> RefreshA
         new_overlay_revision=reply.revision,
     )
     text = (
-        f"{reply.files} files read again; workspace {name} is at revision {reply.revision}"
+        f"{desk.counted(reply.files, 'files')} read again; workspace {name} is at revision"
+        f" {reply.revision}"
         if reply.files
         else f"nothing changed; workspace {name} stays at revision {reply.revision}"
     )
