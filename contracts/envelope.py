@@ -6,8 +6,8 @@ contracts/upcast.py before it is decoded.
 
 from __future__ import annotations
 
+import os
 import time
-import uuid
 from typing import Generic, TypeVar
 
 import msgspec
@@ -42,7 +42,7 @@ def now_ms() -> int:
 
 
 def new_id() -> str:
-    return uuid.uuid4().hex
+    return os.urandom(16).hex()
 
 
 def starting(

@@ -17,7 +17,7 @@ import msgspec
 import zstandard
 from msgspec import Struct
 
-EXTRACTOR_VERSION = "2"  # raise it when the same bytes would give another extract
+EXTRACTOR_VERSION = "3"  # raise it when the same bytes would give another extract
 PROJECTION_CHARS = 65_536  # characters of each file kept as its content projection
 
 
@@ -25,7 +25,7 @@ class Symbol(Struct, frozen=True, array_like=True):
     """One declaration."""
 
     kind: str  # class interface struct enum trait record union module namespace function method
-    #            constructor property field variable constant type macro heading key component
+    #            constructor property event field variable constant type macro heading key component
     #            table view index trigger schema selector target stage service message
     name: str
     fq_name: str  # dotted path inside the language's module, e.g. "pkg.mod.Class.method"
@@ -94,7 +94,7 @@ class Binding(Struct, frozen=True, array_like=True):
     #              callback: "callee@2.0", parameter 0 of a function that is argument 2 of callee;
     #              narrow: a checked type, up to the next widen of the name, or with a leading "?"
     #              a check of a member, "?kind=expression"; context: "T@0", parameter 0 of what is
-    #              expected to be a T
+    #              expected to be a T; block: declared anew, also up to the next widen of the name
     line: int
 
 
@@ -164,6 +164,7 @@ class Extract(Struct, frozen=True):
     chunks: tuple[ChunkSpan, ...] = ()
     terms: Terms | None = None
     facts: tuple[Fact, ...] = ()
+    digests: bytes = b""  # u4[symbols], CRC-32 of each one's bytes
 
 
 class Body(Struct, frozen=True, array_like=True):
@@ -175,6 +176,7 @@ class Body(Struct, frozen=True, array_like=True):
     bindings: tuple[Binding, ...]
     chunks: tuple[ChunkSpan, ...]
     facts: tuple[Fact, ...] = ()
+    digests: bytes = b""  # u4[symbols], CRC-32 of each one's bytes
 
 
 class _FactsOfBody(Struct, frozen=True, array_like=True):
@@ -232,7 +234,7 @@ def pack(extract: Extract) -> Packed:
     """Bring an extract into the form that travels."""
     body = Body(
         extract.symbols, extract.imports, extract.references, extract.bindings, extract.chunks,
-        extract.facts,
+        extract.facts, extract.digests,
     )  # fmt: skip
     return Packed(
         extractor_version=extract.extractor_version,

@@ -118,7 +118,11 @@ def unpack_entries(data: bytes | memoryview) -> tuple[Entry, ...]:
 
 def joined(texts: Iterable[str]) -> bytes:
     """Texts as one column."""
-    return "\n".join(text.replace("\n", " ") or " " for text in texts).encode("utf-8", "replace")
+    given = list(texts)
+    whole = "\n".join(given)
+    if whole.count("\n") >= len(given) or not all(given):
+        whole = "\n".join([text.replace("\n", " ") or " " for text in given])
+    return whole.encode("utf-8", "replace")
 
 
 def split(column: bytes) -> list[str]:

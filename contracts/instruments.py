@@ -84,6 +84,7 @@ _REBUILDS = tuple(
 )
 _CONTEXT = _each("repocontext_context")
 _OUTCOMES = _each("completed", "failed", "cancelled")
+_CACHED = tuple((of, outcome) for of in ("extracts", "vectors") for outcome in ("hit", "miss"))
 
 _SPECIFIED = (
     Instrument(
@@ -359,6 +360,11 @@ _ADDED = (
     Instrument(
         name="repofold.embed.queue", kind="gauge", unit="record", labels=("of",),
         meaning="files and notes whose vectors are still to be made", fed_by="query", verdict="N",
+    ),
+    Instrument(
+        name="repofold.cache", kind="counter", unit="value", labels=("of", "outcome"), arms=_CACHED,
+        meaning="extracts and vectors that were needed: hit, worked out before from the same bytes, in another branch, worktree or repository; miss, worked out anew",
+        fed_by="extractor, embedder", verdict="N",
     ),
     Instrument(
         name="repofold.dead_letters", kind="gauge", unit="message",

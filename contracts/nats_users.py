@@ -25,6 +25,7 @@ from msgspec import Struct
 
 from contracts.subjects import (
     ANY_FOREGROUND,
+    BALLAST,
     CMD,
     DEAD,
     DURABLES,
@@ -176,7 +177,7 @@ USERS = (
     ),
     UserSpec(
         name="ops",
-        publish=(f"{_API}.>", "cmd.>", "work.>", "index.*.file.>", "node.*.replay"),
+        publish=(f"{_API}.>", "cmd.>", "work.>", "index.*.file.>", "node.*.replay", BALLAST),
         subscribe=(
             inbox("ops"), "log.>", "index.>", "work.>", "cmd.>", _PROGRESS, "dead.>", "node.*.folded",
         ),

@@ -31,6 +31,7 @@
     (core)    node.<node>.folded             projector: positions after each commit; not stored
     (core)    node.<node>.replay             projector: rebuild request, answered
     (core)    node.<node>.foreground         query: somebody waits for an answer while indexing goes on
+    (core)    node.-.ballast                 zeros that nobody takes, so that the broker collects garbage
 
 `<repo>` and `<path>` are escaped tokens: letters, digits, `-` and `_` stay, every other byte is
 `=XX`; a token over 160 characters is cut and ends in `=~` and the xx128 of the whole.
@@ -39,12 +40,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import xxhash
 from msgspec import Struct
 
 from contracts.ids import path_to_bytes
 
+_USUAL = re.compile(r"[A-Za-z0-9_/.-]+")
 _PLAIN = re.compile(rb"[A-Za-z0-9_-]+")
 _PIECES = re.compile(rb"[A-Za-z0-9_-]+|[^A-Za-z0-9_-]")
 _TOKEN_CHARS = 160
@@ -54,6 +57,10 @@ LOG, INDEX, WORK, CMD, PROGRESS, DEAD = "LOG", "INDEX", "WORK", "CMD", "PROGRESS
 
 def token(text: str) -> str:
     """Escape any text into one subject token; injective up to the hash of over-long texts."""
+    if _USUAL.fullmatch(text):
+        escaped = text.replace("/", "=2F").replace(".", "=2E")
+        if len(escaped) <= _TOKEN_CHARS:
+            return escaped
     raw = path_to_bytes(text)
     if _PLAIN.fullmatch(raw):
         escaped = raw.decode()
@@ -64,6 +71,9 @@ def token(text: str) -> str:
     if len(escaped) <= _TOKEN_CHARS:
         return escaped or "=~"
     return f"{escaped[: _TOKEN_CHARS - 34]}=~{xxhash.xxh128_hexdigest(raw)}"
+
+
+_repo = lru_cache(maxsize=256)(token)  # for subjects of files, which come by the thousand
 
 
 def repo_log(repo: str) -> str:
@@ -95,15 +105,15 @@ def session(repo: str, session_id: str) -> str:
 
 
 def file_record(repo: str, path: str) -> str:
-    return f"index.{token(repo)}.file.{token(path)}"
+    return f"index.{_repo(repo)}.file.{token(path)}"
 
 
 def file_anchor(repo: str, path: str) -> str:
-    return f"index.{token(repo)}.anchor.{token(path)}"
+    return f"index.{_repo(repo)}.anchor.{token(path)}"
 
 
 def file_vectors(repo: str, path: str) -> str:
-    return f"index.{token(repo)}.vec.{token(path)}"
+    return f"index.{_repo(repo)}.vec.{token(path)}"
 
 
 def embedding_space() -> str:
@@ -123,7 +133,7 @@ def ann_head(repo: str) -> str:
 
 
 def file_edges(repo: str, path: str) -> str:
-    return f"index.{token(repo)}.edges.{token(path)}"
+    return f"index.{_repo(repo)}.edges.{token(path)}"
 
 
 def baseline_part(repo: str, commit: str, part: int) -> str:
@@ -164,7 +174,7 @@ def seen(repo: str, walk_id: str, number: int) -> str:
 
 
 def extract_job(repo: str, path: str) -> str:
-    return f"work.extract.{token(repo)}.{token(path)}"
+    return f"work.extract.{_repo(repo)}.{token(path)}"
 
 
 def repo_command(repo: str) -> str:
@@ -196,6 +206,7 @@ def replay_request(node: str) -> str:
 
 
 ANY_FOREGROUND = "node.*.foreground"
+BALLAST = "node.-.ballast"
 
 
 def foreground(node: str) -> str:

@@ -66,6 +66,8 @@ _RESIZE_PATIENCE_S = 10.0
 class CorruptEnvironment(Exception):
     """The files are not a readable environment; rebuild from the streams."""
 
+    retryable = True  # once the projector has done so
+
 
 class _Handle:
     """An LMDB environment as this process has it open: LMDB allows one handle per process."""

@@ -10,6 +10,8 @@ sequence     u8 big-endian, so that key order is stream order
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
+from functools import lru_cache
 
 import xxhash
 
@@ -17,10 +19,12 @@ from contracts.ids import opaque, path_to_bytes
 
 _LONGEST = 400
 _KEPT = 384
+_SHORT = _LONGEST // 4  # characters: no such name is over the longest, whatever is in it
 _HALF = 220  # bytes of a topic or note id; longer ones end in their xx128
 _SEQUENCE = struct.Struct(">Q")
 
 
+@lru_cache(maxsize=256)  # part of nearly every key, and of few repositories
 def repo(repo_id: str) -> bytes:
     return xxhash.xxh64_digest(repo_id.encode())
 
@@ -33,8 +37,15 @@ def file(repo_key: bytes, path: str) -> bytes:
     return repo_key + _bounded(path_to_bytes(path))
 
 
-def name(repo_key: bytes, fq_name: str, sequence: int) -> bytes:
-    return name_prefix(repo_key, fq_name) + _SEQUENCE.pack(sequence)
+def names(repo_key: bytes, fq_names: Iterable[str], sequence: int) -> list[bytes]:
+    """The keys of names that one file declares."""
+    tail = b"\0" + _SEQUENCE.pack(sequence)
+    return [
+        repo_key + _bounded(opaque(fq_name).encode(errors="replace")) + tail
+        if len(fq_name) > _SHORT or "%" in fq_name or "/" in fq_name
+        else repo_key + fq_name.encode(errors="replace") + tail
+        for fq_name in fq_names
+    ]
 
 
 def name_prefix(repo_key: bytes, fq_name: str) -> bytes:

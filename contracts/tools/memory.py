@@ -182,25 +182,8 @@ class GetMemoryRequest(MemoryRequest, frozen=True, kw_only=True):
     id: Id
 
 
-class GotMemory(MemoryAnswer, frozen=True, kw_only=True):
+class GotMemory(MemoryRecord, MemoryAnswer, frozen=True, kw_only=True):
     """The memory, whole."""
-
-    id: int
-    repository: str
-    content: str
-    tags: str
-    context: str
-    memory_type: str
-    status: str
-    certainty: str
-    superseded_by: int | None
-    expires_after_days: int | None
-    refs: tuple[str, ...]
-    update_count: int
-    created_at: str | None
-    updated_at: str | None
-    source_agent: str
-    last_updated_by: str
 
 
 class SuggestRequest(Filters, frozen=True, kw_only=True):

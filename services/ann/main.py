@@ -32,7 +32,7 @@ from services.ann.corpus import Corpus, corpus_of, newest_generation, standing_o
 from services.ann.plan import Unreadable, is_due, is_filled, is_large, is_running
 from services.ann.publish import Edition, claimed, publish
 from services.ann.watch import BuildWatch, cause_of_sweep
-from services.kernel import logs
+from services.kernel import logs, memory
 from services.kernel.bus import Bus
 from services.kernel.instruments import counted
 from services.kernel.settings import Settings
@@ -158,8 +158,11 @@ class AnnBuilder(Service):
         space = await self._space()
         if not space:
             return False
-        with BuildWatch(repo_id, space) as watch:
-            return await self._build(repo_id, space, watch)
+        try:
+            with BuildWatch(repo_id, space) as watch:
+                return await self._build(repo_id, space, watch)
+        finally:
+            await asyncio.to_thread(memory.trim)
 
     async def _build(self, repo_id: str, space: str, watch: BuildWatch) -> bool:
         over = await claimed(self._bus, repo_id)

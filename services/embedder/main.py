@@ -17,6 +17,7 @@ vectors, and a provider chosen later starts where the last one stopped.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from mode import Service
@@ -43,6 +44,7 @@ from store.cache import ContentCache
 Job = FileRecorded | FileRemoved
 log = logs.get(__name__)
 _SPEC = next(spec for spec in DURABLES if spec.name == "embedder")
+_GATHER_S = 0.08
 _RETRY_S = (0.5, 1.0, 2.0, 5.0, 15.0, 30.0)
 
 
@@ -87,6 +89,19 @@ class Embedding:
             await self._announcer.say("up", self._provider.space)
         for (delivery, _), rows in zip(wanted, vectors, strict=True):
             self._store(delivery, rows, out)
+        self._count([delivery for delivery, _ in wanted])
+
+    def _count(self, embedded: Sequence[Delivery[Job]]) -> None:
+        files: Counter[str] = Counter()
+        symbols: Counter[str] = Counter()
+        for delivery in embedded:
+            record = delivery.event
+            if isinstance(record, FileRecorded) and record.extract is not None:
+                files[delivery.envelope.repo] += 1
+                symbols[delivery.envelope.repo] += len(record.extract.fq_names)
+        for repo, count in files.items():
+            counted.add("repocontext.ingest.files_embedded", repo, by=count)
+            counted.add("repocontext.ingest.symbols_embedded", repo, by=symbols[repo])
 
     def _store(self, delivery: Delivery[Job], rows: I1, out: Outbox) -> None:
         record = delivery.envelope
@@ -104,10 +119,6 @@ class Embedding:
             beside=delivery.subject,
             sequence=delivery.sequence,
         )
-        counted.add("repocontext.ingest.files_embedded", record.repo)
-        if isinstance(record.event, FileRecorded) and record.event.extract is not None:
-            symbols = len(record.event.extract.fq_names)
-            counted.add("repocontext.ingest.symbols_embedded", record.repo, by=symbols)
 
 
 def _file_of(event: Job) -> FileToEmbed | None:
@@ -220,7 +231,13 @@ async def assemble(settings: Settings, bus: Bus) -> Parts:
         return Parts("embedder", bus, [])
     # A request takes long: small batches let the vectors come steadily.
     batch = 16 if settings.embed_provider == "http" else 64
-    policy = Policy(batch=batch, window=2 * batch, grace_s=settings.drain_seconds)
+    policy = Policy(
+        batch=batch,
+        window=2 * batch,
+        grace_s=settings.drain_seconds,
+        gather_s=_GATHER_S,
+        trims=True,
+    )
 
     async def close() -> None:
         provider.close()

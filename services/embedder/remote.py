@@ -16,6 +16,7 @@ from contracts.errors import Poisoned
 from services.embedder.provider import I1, SCALE, FileToEmbed, NoteToEmbed
 from services.embedder.texts import chunk_texts
 from services.kernel.consumer import Outage
+from services.kernel.instruments import counted
 from services.source.embedding_endpoint import Endpoint, EndpointDown, TextRefused
 from store.cache import ContentCache, content_key
 
@@ -79,6 +80,8 @@ class RemoteProvider:
             text_by_key.update(zip(keys, texts, strict=True))
             keys_of_file.append(keys)
         vector_by_key = self._cache.get_many(list(text_by_key))
+        counted.add("repofold.cache", "vectors", "hit", by=len(vector_by_key))
+        counted.add("repofold.cache", "vectors", "miss", by=len(text_by_key) - len(vector_by_key))
         vector_by_key |= self._ask(
             [(key, text) for key, text in text_by_key.items() if key not in vector_by_key]
         )

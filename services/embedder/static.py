@@ -14,6 +14,7 @@ import numpy as np
 from contracts.errors import Poisoned
 from contracts.extract import Terms
 from services.embedder.provider import I1, FileToEmbed, NoteToEmbed
+from services.kernel.instruments import counted
 from services.source.static_model import StaticModel
 from services.source.terms import FileWords, build_terms_many
 from store.cache import ContentCache, content_key
@@ -59,6 +60,8 @@ class StaticProvider:
         keys = [self._key(each) for each in terms]
         known = self._cache.get_many(keys)
         fresh = [number for number, key in enumerate(keys) if key not in known]
+        counted.add("repofold.cache", "vectors", "hit", by=len(keys) - len(fresh))
+        counted.add("repofold.cache", "vectors", "miss", by=len(fresh))
         made = self._model.embed_many([terms[number] for number in fresh])
         rows = [
             (keys[number], vectors.tobytes()) for number, vectors in zip(fresh, made, strict=True)

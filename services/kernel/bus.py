@@ -1,4 +1,4 @@
-"""How does this process speak JetStream? The only importer of nats.
+"""How does this process speak JetStream? With wire.py the only importer of nats.
 
 A `Bus` is one connection as one NATS user. What it offers beyond publish and subscribe:
 
@@ -16,7 +16,7 @@ import json
 import random
 import ssl
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,12 @@ from contracts.errors import Conflict, Poisoned, Superseded, Unavailable
 from services.kernel import lean, logs
 from services.kernel.publisher import Headers, PubAck, Publisher
 from services.kernel.settings import Settings
+from services.kernel.wire import Taker, Wire, headers_of
 
 with lean.without("aiohttp", "multidict"):
-    import nats
-    from nats.aio.client import Client
     from nats.aio.msg import Msg
     from nats.aio.subscription import Subscription
+    from nats.errors import Error as NatsError
     from nats.errors import MaxPayloadError, NoRespondersError
     from nats.errors import TimeoutError as NatsTimeout
 
@@ -69,7 +69,7 @@ class Bus:
         self._stopping = False
         self._sweeper: asyncio.Task[None] | None = None
         self.started = False
-        self.client: Client
+        self.client: Wire
         self.publisher: Publisher
 
     async def start(self, patience_s: float = 120.0) -> None:
@@ -97,26 +97,25 @@ class Bus:
         self.client = await self._connect(options, patience_s)
         inbox = self.client.new_inbox() + "."
         self.publisher = Publisher(_Outgoing(self.client), inbox)
-        await self.client.subscribe(
-            inbox + "*", cb=self._confirmed, pending_msgs_limit=0, pending_bytes_limit=0
-        )
+        await self.client.receive(inbox + "*", self._confirmed)
         self._sweeper = asyncio.create_task(self.publisher.sweep())
         self.started = True
 
-    async def _connect(self, options: dict[str, Any], patience_s: float) -> Client:
+    async def _connect(self, options: dict[str, Any], patience_s: float) -> Wire:
         servers = self._settings.nats_url.split(",")
         deadline = time.monotonic() + patience_s
         while True:
             try:
                 # One attempt: with reconnecting on, nats-py tries for ever even where credentials are wrong.
-                client = await nats.connect(
+                client = Wire()
+                await client.connect(
                     servers,
                     allow_reconnect=False,
                     max_reconnect_attempts=1,
                     connect_timeout=5,
                     **options,
                 )
-            except (OSError, nats.errors.Error) as error:
+            except (OSError, NatsError) as error:
                 if "authorization" in str(error).lower():
                     raise Unavailable(
                         f"the NATS server refused the credentials of the {self._worker} user",
@@ -147,11 +146,11 @@ class Bus:
             self._sweeper.cancel()
         try:
             await asyncio.wait_for(self.client.drain(), 5)
-        except (TimeoutError, nats.errors.Error):
+        except (TimeoutError, NatsError):
             await self.client.close()
 
-    async def _confirmed(self, message: Msg) -> None:
-        status = message.headers.get("Status") if message.headers else None
+    def _confirmed(self, message: Msg) -> None:
+        status = (message.headers or {}).get("Status")
         self.publisher.confirmed(message.subject, message.data, status)
 
     async def _on_reconnected(self) -> None:
@@ -270,7 +269,7 @@ class Bus:
                 return None
             raise
         found = answer["message"]
-        headers = _headers(base64.b64decode(found.get("hdrs", "")))
+        headers = headers_of(base64.b64decode(found.get("hdrs", "")))
         return int(found["seq"]), headers, base64.b64decode(found.get("data", ""))
 
     async def _direct(self, target: str, body: bytes) -> tuple[int, Headers, bytes] | None:
@@ -317,6 +316,15 @@ class Bus:
         except MaxPayloadError:
             raise Poisoned("the message is over the broker's max_payload") from None
 
+    async def acknowledge(self, replies: Iterable[str]) -> None:
+        """Tell the broker that the messages with these reply subjects are done."""
+        for reply in replies:
+            await self.client.send(reply, b"+ACK")
+
+    async def receive(self, subject: str, taker: Taker) -> Subscription:
+        """As `subscribe`, for what is only put aside: `taker` runs as each message is read."""
+        return await self.client.receive(subject, taker)
+
     async def subscribe(self, subject: str, arrived: Arrived) -> Subscription:
         return await self.client.subscribe(
             subject, cb=arrived, pending_msgs_limit=0, pending_bytes_limit=0
@@ -338,25 +346,18 @@ def _api_answer(reply: Msg) -> dict[str, Any]:
     return answer
 
 
-def _headers(raw: bytes) -> Headers:
-    """The headers of a stored message as the broker keeps them."""
-    lines = raw.decode(errors="replace").split("\r\n")[1:]
-    pairs = (line.partition(":") for line in lines if ":" in line)
-    return {name.strip(): value.strip() for name, _, value in pairs}
-
-
 class _Outgoing:
     """The publisher's narrow view of the client."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Wire) -> None:
         self._client = client
 
     async def publish(
         self, subject: str, payload: bytes, reply: str, headers: Headers | None
     ) -> None:
         try:
-            await self._client.publish(subject, payload, reply, headers)
-        except nats.errors.Error as error:
+            await self._client.send(subject, payload, reply, headers)
+        except NatsError as error:
             raise Unavailable(
                 "the connection cannot take a message now", error=repr(error)
             ) from None

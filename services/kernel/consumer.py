@@ -14,7 +14,7 @@ import asyncio
 import contextlib
 import json
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -23,10 +23,18 @@ from nats.errors import Error as NatsError
 
 from contracts import subjects
 from contracts.envelope import Envelope
-from contracts.errors import Fault, Poisoned, Superseded, Unavailable
+from contracts.errors import Conflict, Poisoned, Superseded, Unavailable
 from contracts.subjects import DurableSpec
-from services.kernel import logs
-from services.kernel.bus import MESSAGE_ID, Bus, Msg, Subscription
+from services.kernel import logs, memory
+from services.kernel.bus import (
+    EXPECTED,
+    EXPECTED_SUBJECT,
+    MESSAGE_ID,
+    VERSION_HEADER,
+    Bus,
+    Msg,
+    Subscription,
+)
 from services.kernel.instruments import counted
 from services.kernel.journal import Journal
 from services.kernel.pacing import Pacer
@@ -39,7 +47,8 @@ _HEARTBEAT_S = 10
 _QUIET_S = 0.05  # nothing came for so long: the server has nothing more to send
 _LEAVE_S = 2.0
 _SUSPECT = 3  # deliveries from which on a message is handled alone and written down
-_LIGHT = 4  # messages: so little work does not wait for questions
+_LIGHT = 4  # messages: so little work waits for no question, and nothing for company after it
+_GATHER_LOOK_S = 0.02
 _OUTAGE_PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 
 
@@ -60,19 +69,20 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     max_deliver: int = 5
     backoff_s: tuple[float, ...] = (0.5, 2.0, 10.0, 30.0)
     grace_s: float = 20.0  # for batches in hand at a stop
+    gather_s: float = 0.0  # so long a batch waits for company, behind one that was not light
+    trims: bool = False  # memory is given back once there was nothing to do for a while
 
 
 class Delivery(Generic[E]):
     """One message as a handler sees it."""
 
-    __slots__ = ("attempt", "envelope", "headers", "kept", "message", "sequence")
+    __slots__ = ("attempt", "envelope", "kept", "message", "sequence")
 
     def __init__(self, envelope: Envelope[E], message: Msg, sequence: int, attempt: int) -> None:
         self.envelope = envelope
         self.message = message
         self.sequence = sequence
         self.attempt = attempt
-        self.headers: Headers = message.headers or {}
         self.kept = False  # the handler answers for it later; see Consumer.finish
 
     @property
@@ -90,42 +100,75 @@ class Delivery(Generic[E]):
         return int(parts[9 if len(parts) >= 11 else 7]) // 1_000_000
 
 
+class _Append(msgspec.Struct, frozen=True):
+    """A conditional append, sent when the attempt ends."""
+
+    subject: str
+    data: bytes
+    headers: Headers
+    again: Callable[[], Awaitable[int]]  # what settles a conflict
+
+
 class Outbox:
     """What one attempt published; the attempt succeeds only when all of it is stored."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
-        self._pending: list[Awaitable[Any]] = []
+        self._sent: list[asyncio.Future[PubAck]] = []
+        self._appends: list[_Append] = []
 
     async def put(self, subject: str, data: bytes, *, message_id: str = "") -> None:
-        self._pending.append(await self._bus.put(subject, data, message_id=message_id))
+        self._sent.append(await self._bus.put(subject, data, message_id=message_id))
 
     def append_newer(self, subject: str, data: bytes, *, version: int, expected: int) -> None:
         """As Bus.append_newer; being superseded counts as done."""
-        self._pending.append(
-            _settled(self._bus.append_newer(subject, data, version=version, expected=expected))
-        )
+        headers = {VERSION_HEADER: str(version), EXPECTED: str(expected)}
+
+        def again() -> Awaitable[int]:
+            return self._bus.append_newer(subject, data, version=version, expected=expected)
+
+        self._appends.append(_Append(subject, data, headers, again))
 
     def append_beside(self, subject: str, data: bytes, *, beside: str, sequence: int) -> None:
-        self._pending.append(
-            _settled(self._bus.append_beside(subject, data, beside=beside, sequence=sequence))
-        )
+        headers = {EXPECTED: str(sequence), EXPECTED_SUBJECT: beside}
+
+        def again() -> Awaitable[int]:
+            return self._bus.append_beside(subject, data, beside=beside, sequence=sequence)
+
+        self._appends.append(_Append(subject, data, headers, again))
 
     async def stored(self) -> None:
         """Wait for every confirmation; raises the first failure."""
-        pending, self._pending = self._pending, []
-        for result in await asyncio.gather(*pending, return_exceptions=True):
-            if isinstance(result, BaseException):
-                raise result
+        appends, self._appends = self._appends, []
+        for append in appends:
+            self._sent.append(
+                await self._bus.put(append.subject, append.data, headers=append.headers)
+            )
+        sent, self._sent = self._sent, []
+        if sent:
+            await asyncio.wait(sent)
+        errors = [future.exception() for future in sent]
+        first = len(sent) - len(appends)
+        conflicts = [
+            number
+            for number, error in enumerate(errors)
+            if number >= first and isinstance(error, Conflict)
+        ]
+        settled = await asyncio.gather(
+            *(_settled(appends[number - first].again()) for number in conflicts),
+            return_exceptions=True,
+        )
+        for number, result in zip(conflicts, settled, strict=True):
+            errors[number] = result if isinstance(result, BaseException) else None
+        for error in errors:
+            if error is not None:
+                raise error
 
     def discard(self) -> None:
         """The attempt failed: what was not sent yet is not sent, and nobody asks about the rest."""
-        pending, self._pending = self._pending, []
-        for result in pending:
-            if isinstance(result, Coroutine):
-                result.close()
-            elif isinstance(result, asyncio.Future):
-                result.add_done_callback(lambda done: done.cancelled() or done.exception())
+        sent, self._sent, self._appends = self._sent, [], []
+        for future in sent:
+            future.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
 async def _settled(append: Awaitable[int]) -> int:
@@ -166,6 +209,8 @@ class Consumer(Service, Generic[E]):
         self._kept: set[str] = set()  # handled so far that nothing waits for them here
         self._requested = 0
         self._heard = 0.0
+        self._gather_until = 0.0
+        self._grown = False  # by work since memory was last given back
         self._wake = asyncio.Event()
         self._inbox = ""
         self._subscription: Subscription | None = None
@@ -175,7 +220,7 @@ class Consumer(Service, Generic[E]):
         if self._journal is not None:
             self._journal.open()
         self._inbox = self._bus.inbox()
-        self._subscription = await self._bus.subscribe(self._inbox, self._arrived)
+        self._subscription = await self._bus.receive(self._inbox, self._arrived)
         self._bus.when_reconnected(self._request_lost)
         self._task = asyncio.create_task(self._run())
         self._task.add_done_callback(self._ended)
@@ -195,7 +240,7 @@ class Consumer(Service, Generic[E]):
         self._requested = 0
         self._wake.set()
 
-    async def _arrived(self, message: Msg) -> None:
+    def _arrived(self, message: Msg) -> None:
         self._heard = time.monotonic()
         if message.reply.startswith("$JS.ACK."):
             self._requested -= 1
@@ -236,6 +281,7 @@ class Consumer(Service, Generic[E]):
         while not self.should_stop:
             await self._top_up()
             if self._buffer:
+                await self._gather()
                 size = self._policy.batch
                 batch, self._buffer = self._buffer[:size], self._buffer[size:]
                 return batch
@@ -243,8 +289,22 @@ class Consumer(Service, Generic[E]):
             try:
                 await asyncio.wait_for(self._wake.wait(), _HEARTBEAT_S + 1)
             except TimeoutError:
-                continue
+                await self._rest()
         return []
+
+    async def _rest(self) -> None:
+        if self._policy.trims and self._grown:
+            self._grown = False
+            await asyncio.to_thread(memory.trim)
+
+    async def _gather(self) -> None:
+        """Under load let more come together: a batch costs much the same however little is in it."""
+        policy = self._policy
+        while len(self._buffer) < policy.batch and not self.should_stop:
+            left = self._gather_until - time.monotonic()
+            if left <= 0:
+                return
+            await asyncio.sleep(min(left, _GATHER_LOOK_S))
 
     # -- handling ---------------------------------------------------------------------------
 
@@ -259,6 +319,9 @@ class Consumer(Service, Generic[E]):
                     await self._process(batch)
                 finally:
                     self._in_hand -= replies
+                if len(batch) > _LIGHT:
+                    self._grown = True
+                    self._gather_until = time.monotonic() + self._policy.gather_s
         finally:
             keep_alive.cancel()
 
@@ -325,11 +388,10 @@ class Consumer(Service, Generic[E]):
         except Exception as error:  # noqa: BLE001 - the kernel's loop: retried, then parked
             out.discard()
             return error
-        for delivery in batch:
-            if delivery.kept:
-                self._kept.add(delivery.message.reply)
-            else:
-                await self._bus.publish(delivery.message.reply, b"+ACK")
+        self._kept.update(delivery.message.reply for delivery in batch if delivery.kept)
+        await self._bus.acknowledge(
+            delivery.message.reply for delivery in batch if not delivery.kept
+        )
         return None
 
     async def finish(self, delivery: Delivery[E]) -> None:
@@ -346,7 +408,7 @@ class Consumer(Service, Generic[E]):
         if isinstance(error, Outage):  # only at a stop
             await self._bus.publish(delivery.message.reply, b"-NAK")
             return
-        retryable = isinstance(error, Fault) and error.retryable
+        retryable = bool(getattr(error, "retryable", False))
         # What a dependency could not do yet is not the message's fault: it comes back for ever.
         if isinstance(error, Poisoned) or (
             delivery.attempt >= policy.max_deliver and not retryable

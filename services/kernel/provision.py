@@ -6,6 +6,7 @@ supervisor or by `repofold provision`, never by a worker.
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from contracts.errors import Unavailable
@@ -52,17 +53,19 @@ def durable_config(spec: DurableSpec) -> dict[str, Any]:
 
 async def provision(bus: Bus, *, replicas: int = 1) -> list[str]:
     """Create or update every stream and durable; returns what was changed, one line each."""
-    changed: list[str] = []
-    for stream in STREAMS:
-        config = stream_config(stream, replicas)
-        changed += await _stream(bus, config)
-    for durable in DURABLES:
-        await bus.api(
-            f"CONSUMER.DURABLE.CREATE.{durable.stream}.{durable.name}",
-            {"stream_name": durable.stream, "config": durable_config(durable)},
-            timeout=20,
-        )
-    return changed
+    changed = await asyncio.gather(
+        *(_stream(bus, stream_config(stream, replicas)) for stream in STREAMS)
+    )
+    await asyncio.gather(*(_durable(bus, durable) for durable in DURABLES))
+    return [line for lines in changed for line in lines]
+
+
+async def _durable(bus: Bus, spec: DurableSpec) -> None:
+    await bus.api(
+        f"CONSUMER.DURABLE.CREATE.{spec.stream}.{spec.name}",
+        {"stream_name": spec.stream, "config": durable_config(spec)},
+        timeout=20,
+    )
 
 
 async def _stream(bus: Bus, config: dict[str, Any]) -> list[str]:

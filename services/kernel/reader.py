@@ -83,6 +83,14 @@ class StreamReader:
         """The broker said that nothing is left to send, and nothing is buffered."""
         return self._pending == 0 and not self._buffer and not self._broken
 
+    def holds(self, limit: int, limit_bytes: int) -> bool:
+        """Whether as much as `take` would hand out is buffered."""
+        return len(self._buffer) >= limit or self._bytes >= limit_bytes
+
+    def silent_s(self) -> float:
+        """For how long nothing has come."""
+        return time.monotonic() - self._heard
+
     async def ready(self) -> bool:
         """Ask for more where needed; True when something is buffered. Never waits for messages."""
         if self._broken or time.monotonic() - self._heard > 3 * _HEARTBEAT_S:
@@ -121,7 +129,7 @@ class StreamReader:
         self._requested = 0
         self._name = f"r{uuid.uuid4().hex[:12]}"
         self._inbox = self._bus.inbox()
-        self._subscription = await self._bus.subscribe(self._inbox, self._on_message)
+        self._subscription = await self._bus.receive(self._inbox, self._on_message)
         config: dict[str, object] = {
             "name": self._name,
             "deliver_policy": "by_start_sequence",
@@ -159,7 +167,7 @@ class StreamReader:
             self._inbox,
         )
 
-    async def _on_message(self, message: Msg) -> None:
+    def _on_message(self, message: Msg) -> None:
         self._heard = time.monotonic()
         if not message.reply.startswith("$JS.ACK."):
             self._on_status(message)

@@ -1,12 +1,15 @@
 """How do the streams' messages reach the environment?
 
 Two ordered readers feed one fold. A single edit is folded as it arrives; under load many messages
-share a commit. Folding runs in a thread, so the next messages arrive meanwhile.
+share a commit: after a large one the loop pauses for a few times as long as it took, because a commit
+costs much the same however little is in it, here and in everybody who looks after each. Folding runs
+in a thread, so the next messages arrive meanwhile.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from contracts.errors import Unavailable
@@ -28,6 +31,11 @@ _OUTAGE_S = 0.5  # between two attempts while the broker does not answer
 _QUIET_S = 15.0  # between two looks when nothing happens
 _IDLE_S = 5.0  # without work after which memory is given back
 _BATCH_BYTES = 12 << 20
+_LIGHT = 8  # files and vectors: so few are an edit, and nothing waits after them
+_PAUSE_SHARE = 6.0  # of the time that a commit took
+_LONGEST_PAUSE_S = 0.25
+_SILENCE_S = 0.1  # nothing came for so long: nothing more is on its way
+_PAUSE_LOOK_S = 0.02
 
 
 class StreamsRewound(Exception):
@@ -51,6 +59,7 @@ class FoldLoop:
         self._log.wake = self._index.wake = self._wake
         self._held: list[Entry] = []
         self._stopping = False
+        self._gather_until = 0.0
         self._grown = False  # by work since memory was last given back
         self._suspicious = True  # at the start and after an outage: the broker may hold less
         self._catching_up = dict(_REPLAYS)  # stream -> its instrument, until its tail is reached
@@ -75,6 +84,7 @@ class FoldLoop:
         """Fold for ever, until `stop`; a broker without an answer is asked again."""
         while not self._stopping:
             self._wake.clear()
+            await self._gather()
             if await self._step(committed):
                 self._grown = True
                 continue
@@ -82,6 +92,15 @@ class FoldLoop:
             if self._grown and not self._wake.is_set():
                 self._grown = False
                 await asyncio.to_thread(memory.trim)
+
+    async def _gather(self) -> None:
+        """Under load let more come together; facts of LOG, which somebody waits for, end the pause."""
+        while (left := self._gather_until - time.monotonic()) > 0 and not self._stopping:
+            if self._index.holds(_BATCH, _BATCH_BYTES) or self._log.holds(1, 1) or self._held:
+                return
+            if self._index.silent_s() > _SILENCE_S:
+                return
+            await asyncio.sleep(min(left, _PAUSE_LOOK_S))
 
     async def catch_up(self) -> Positions:
         """Fold until the tails that the streams had at the start are reached."""
@@ -146,9 +165,13 @@ class FoldLoop:
         log = self._log.take(_BATCH, _BATCH_BYTES)
         index = self._held or self._index.take(_BATCH, _BATCH_BYTES)
         complete = bool(self._held) and not log and await self._log.tail() <= self._log.position
+        began = time.monotonic()
         folded = await asyncio.to_thread(
             self.folder.fold, _messages(log), _messages(index), log_complete=complete
         )
+        if folded.files + folded.vectors > _LIGHT:
+            ended = time.monotonic()
+            self._gather_until = ended + min(_PAUSE_SHARE * (ended - began), _LONGEST_PAUSE_S)
         self._held = list(index[folded.index_applied :])
         await committed(folded)
         if self._held and not log:

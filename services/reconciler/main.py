@@ -63,6 +63,7 @@ from services.reconciler.running import (
     Seen,
 )
 from services.source.reading import Outcome, TreeReader
+from store.env import CorruptEnvironment
 from store.read.gaps import Gap, gaps_of
 from store.read.live import Projections, Snapshot
 from store.rows import FileRow, RepoRow
@@ -75,7 +76,7 @@ _PROGRESS_S = 0.2
 _STALL_S = 15.0
 _CHECK_S = 1.0
 _LOOK_S = 0.1
-_MISSES = 200
+_MISSES = 64
 _TELL_S = 20.0  # a running pass tells of itself at least so often
 _decode_progress = msgspec.msgpack.Decoder(Envelope[AnyProgress]).decode
 
@@ -95,6 +96,7 @@ class Reconciler(Service):
         self._progress_at = 0.0
         self._lock = asyncio.Lock()
         self._embedder = ""  # its state as it last told it
+        self._resumed = False  # what earlier processes left running is asked for
 
     async def on_start(self) -> None:
         await self._bus.subscribe(subjects.folded(self._settings.node), self._folded)
@@ -114,9 +116,14 @@ class Reconciler(Service):
                     and state.status == "Running"
                 ]
         except NotFound:
+            self._resumed = True
+            return
+        except CorruptEnvironment as error:  # the projector tells when it is rebuilt
+            log.warning("projection_unreadable", error=str(error), action="wait for its rebuild")
             return
         for row, state in unfinished:
             await self._ask_for_pass(row, "resume", state.attempt, state.pass_id)
+        self._resumed = True
 
     async def _folded(self, message: Msg) -> None:
         notice = msgspec.msgpack.decode(message.data)
@@ -142,7 +149,7 @@ class Reconciler(Service):
                     continue
                 work = await self._work_of(row)
                 if isinstance(event, WalkBatch):
-                    await self._batch(row, work, event, out)
+                    await self._batch(row, work, event, delivery.envelope.at_ms, out)
                 else:
                     await self._walk_finished(row, work, event, out)
 
@@ -185,9 +192,13 @@ class Reconciler(Service):
 
     # -- a batch of seen files --------------------------------------------------------------
 
-    async def _batch(self, row: RepoRow, work: RepoWork, event: WalkBatch, out: Outbox) -> None:
+    async def _batch(
+        self, row: RepoRow, work: RepoWork, event: WalkBatch, at_ms: int, out: Outbox
+    ) -> None:
         running = None
-        if not event.pass_id.startswith("watch"):
+        if event.pass_id.startswith("watch"):
+            work.noticed |= {e.path: at_ms for e in event.entries if e.size_bytes >= 0}
+        else:
             running = await self._running(row, work, event)
             seen = work.seen
             if seen is None or seen.walk_id != event.walk_id:
@@ -205,6 +216,8 @@ class Reconciler(Service):
         gone = [entry for entry in todo if entry.size_bytes < 0]
         if gone:
             paths = self._gone_paths(row, work, gone)
+            for path in paths:
+                work.noticed.pop(path, None)
             await self._remove(row, work, paths, event.pass_id)
         if running is not None and work.seen is not None:
             work.seen.batches.add(event.number)
@@ -434,7 +447,10 @@ class Reconciler(Service):
             with self._projections.read() as snapshot:
                 live = {file.path for file in snapshot.files(row.repo_id)}
             live |= {RepoPath(path) for path, issued in work.issued.items() if issued.digest}
-            await self._remove(row, work, sorted(live - seen.paths), event.pass_id)
+            # A file made in a folder that the walk had listed already was told by the watcher alone.
+            since = {path for path, at_ms in work.noticed.items() if at_ms >= event.started_ms}
+            await self._remove(row, work, sorted(live - seen.paths - since), event.pass_id)
+            work.noticed = {path: at for path, at in work.noticed.items() if path in since}
         await out.stored()
         work.uncertain.clear()
         work.absent.clear()
@@ -483,6 +499,9 @@ class Reconciler(Service):
             # Many commits come in a row while indexing; looking after each would cost more than it tells.
             await asyncio.sleep(_LOOK_S if waiting else 0)
             async with self._lock:
+                if not self._resumed:
+                    with contextlib.suppress(Unavailable):  # asked again at the next look
+                        await self._resume_unfinished()
                 for repo_id, work in list(self._work.items()):
                     try:
                         await self._settle(repo_id, work)
@@ -496,7 +515,7 @@ class Reconciler(Service):
                 position = snapshot.positions().index
                 before = len(work.issued)
                 self._strike_out(snapshot, repo_id, work, position)
-        except NotFound:
+        except (NotFound, CorruptEnvironment):
             return
         if row is None or row.index_generation != work.generation or row.state != "registered":
             self._forget(repo_id)

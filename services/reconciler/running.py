@@ -41,7 +41,7 @@ class Ledger(Struct):
             self.kinds[path] = kind
 
     def count(self, kind: str) -> int:
-        return sum(found == kind for found in self.kinds.values())
+        return list(self.kinds.values()).count(kind)
 
 
 class RunningPass(Struct):
@@ -128,5 +128,6 @@ class RepoWork(Struct):
     uncertain: set[str]  # subjects of jobs that an earlier process issued and nobody has done yet
     absent: set[str] = msgspec.field(default_factory=set)  # subjects whose record the stream lost
     seen: Seen | None = None
+    noticed: dict[str, int] = msgspec.field(default_factory=dict)  # by the watcher, when (Unix ms)
     running: RunningPass | None = None
     stalled_at: float = msgspec.field(default_factory=time.monotonic)  # nothing came since then

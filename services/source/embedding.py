@@ -109,6 +109,7 @@ class QueryEmbedder:
         self.breaker = Breaker(rests_s=_SERVER_REST_S)
         self.fault: Fault | None = None  # why the newest remote call failed; None after a success
         self._remembered: OrderedDict[str, F4] = OrderedDict()
+        self._last: tuple[str, F4 | None] = ("", None)  # the newest question, of the static model
         self._model: StaticModel | None = None
         self._endpoint: Endpoint | None = None
         try:
@@ -140,8 +141,12 @@ class QueryEmbedder:
     def vector(self, text: str) -> F4 | None:
         """Unit vector of a question; None when it cannot be had now."""
         if self._model is not None:
-            vector = self._model.embed_query(text)
-            return vector if np.any(vector) else None
+            asked, known = self._last  # code and notes are searched with the same question
+            if asked != text:
+                vector = self._model.embed_query(text)
+                known = vector if np.any(vector) else None
+                self._last = (text, known)
+            return known
         if self._endpoint is None or not text.strip():
             return None
         return self._ask(self._endpoint, text[:_QUERY_CHARS])

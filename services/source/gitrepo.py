@@ -201,12 +201,37 @@ def git_tree(root: Path) -> GitTree | None:
 
 
 def hashed_id(remote: str, root: Path) -> str:
-    """16 hex of the remote, the same for every clone and worktree; "local-" and the path's without."""
+    """16 hex of the remote, the same for every clone; without one "local-" and the path's.
+
+    Worktrees of one repository have one id either way, and so one baseline a commit.
+    """
     if remote:
         text = _SCHEME.sub("", remote.strip()).rstrip("/").removesuffix(".git")
         text = text.rpartition("@")[2].replace(":", "/", 1).lower()
         return hashlib.sha256(text.encode()).hexdigest()[:16]
-    return f"local-{hashlib.sha256(str(root).encode()).hexdigest()[:16]}"
+    return f"local-{path_hash(_main_root(root))}"
+
+
+def path_hash(root: Path) -> str:
+    """16 hex of where a folder is."""
+    return hashlib.sha256(str(root).encode()).hexdigest()[:16]
+
+
+def _main_root(root: Path) -> Path:
+    """Return where a folder of a linked worktree is in its main tree; any other folder itself."""
+    for folder in (root, *root.parents):
+        link = folder / ".git"
+        if link.is_dir():
+            return root
+        if link.is_file():
+            try:
+                own = (folder / link.read_text().strip().removeprefix("gitdir: ")).resolve()
+                shared = (own / (own / "commondir").read_text().strip()).resolve()
+            except (OSError, UnicodeDecodeError):
+                return root  # a submodule, or nothing git would read either
+            main = shared.parent if shared.name == ".git" else folder
+            return main / root.relative_to(folder)
+    return root
 
 
 def _program() -> str:

@@ -22,6 +22,7 @@ groovy: groovy gradle | nim: nim | d: d di | fortran: f f90 f95 f03 | pascal: pa
 assembly: s asm | tcl: tcl | powershell: ps1 psm1 psd1 | batch: bat cmd | fish: fish | vim: vim
 elisp: el | commonlisp: lisp cl | scheme: scm ss rkt | prolog: pro | vhdl: vhd vhdl
 verilog: v sv svh | solidity: sol | proto: proto | thrift: thrift | graphql: graphql gql
+prisma: prisma | razor: razor cshtml
 cmake: cmake | make: mk mak | nix: nix | awk: awk | sed: sed | glsl: glsl vert frag | yacc: y yy
 lex: l lex | jinja: j2 jinja jinja2 | erb: erb | twig: twig | vue: vue | svelte: svelte | sql: sql
 html: html htm xhtml | css: css | scss: scss | sass: sass | less: less | astro: astro

@@ -24,7 +24,7 @@ import xxhash
 
 from contracts.errors import NotFound
 from contracts.extract import Terms
-from services.source.terms import U1, U8, TermArrays, query_terms
+from services.source.terms import U1, U8, query_terms
 
 DATA_FILE = Path(__file__).with_name("data") / "static_code.npz"
 FORMAT = 1  # raise it when the same table would give other vectors
@@ -104,26 +104,28 @@ class StaticModel:
 
     def embed_many(self, files: Sequence[Terms]) -> list[I8]:
         """What `embed_chunks` gives for each file, in fewer and larger steps."""
-        arrays = [TermArrays.of(terms) for terms in files]
-        if not arrays:
+        if not files:
             return []
+        chunks = np.array([len(terms.chunk_length) // 4 for terms in files], np.int64)
+        offsets = np.frombuffer(b"".join([terms.chunk_offsets for terms in files]), "<u4")
+        between_files = np.cumsum(chunks + 1)[:-1] - 1  # no chunk: last offset to a first one
         sums = self._sums(
-            np.concatenate([np.diff(each.chunk_offsets) for each in arrays]),
-            np.concatenate([each.chunk_hash for each in arrays]),
-            np.concatenate([each.chunk_tf for each in arrays]),
+            np.delete(np.diff(offsets), between_files),
+            np.frombuffer(b"".join([terms.chunk_hash for terms in files]), "<u8"),
+            np.frombuffer(b"".join([terms.chunk_tf for terms in files]), "u1"),
         )
         numbers: dict[bytes, int] = {}  # many chunks have the same path and symbols around them
         context = [
             numbers.setdefault(terms.context_hash[start * 8 : end * 8], len(numbers))
-            for terms, each in zip(files, arrays, strict=True)
-            for start, end in pairwise(each.context_offsets.tolist())
+            for terms in files
+            for start, end in pairwise(np.frombuffer(terms.context_offsets, "<u4").tolist())
         ]
         hashes = np.frombuffer(b"".join(numbers), "<u8")
         sizes = np.array([len(own) // 8 for own in numbers], np.uint32)
         sums += self._sums(sizes, hashes, np.ones(len(hashes), np.uint8))[context]
         rows = np.rint(_unit(sums) * SCALE).astype(np.int8)
-        ends = np.cumsum([len(each.chunk_length) for each in arrays])
-        return np.split(rows, ends[:-1])
+        ends = [0, *np.cumsum(chunks).tolist()]
+        return [rows[start:end] for start, end in pairwise(ends)]
 
     def embed_query(self, text: str) -> F32:
         """Unit vector of a query, [dimension]; zeros when it has no known term."""

@@ -41,6 +41,7 @@ from services.source.walk import WalkPart, walk
 from services.walker.history import HistoryReader
 from services.walker.maintainer import Maintainer, State
 from services.walker.watch import Changed, Degraded, Rescan, watch
+from store.env import CorruptEnvironment
 from store.read.live import Projections
 from store.rows import PassRow, RepoRow
 
@@ -81,6 +82,7 @@ class Walker(Service):
         self._watched: dict[str, Watched] = {}
         self._sync_lock = asyncio.Lock()
         self._taken: set[str] = set()  # passes that this process walks or walked
+        self._blind = False  # the projection could not be read
         self._synced = False  # what was registered before this process is being watched
         self._hurry = asyncio.Event()
         self.foreground = Foreground()
@@ -115,7 +117,8 @@ class Walker(Service):
 
     async def _folded(self, message: Msg) -> None:
         repos = msgspec.msgpack.decode(message.data).get("repos", ())
-        if not repos or all(self._is_current(repo) for repo in repos):
+        is_current = not repos or all(self._is_current(repo) for repo in repos)
+        if is_current and not self._blind:
             return
         await self._sync()
 
@@ -123,7 +126,7 @@ class Walker(Service):
         try:
             with self._projections.read() as snapshot:
                 row = snapshot.repo(repo_id)
-        except NotFound:
+        except (NotFound, CorruptEnvironment):
             return True
         known = self._watched.get(repo_id)
         if row is None or row.state != "registered":
@@ -141,6 +144,13 @@ class Walker(Service):
                     passes = {name: snapshot.newest_pass(name) for name in rows}
             except NotFound:
                 return
+            except CorruptEnvironment as error:  # the projector tells when it is rebuilt
+                log.warning(
+                    "projection_unreadable", error=str(error), action="wait for its rebuild"
+                )
+                self._blind = True
+                return
+            self._blind = False
             for name, watched in list(self._watched.items()):
                 row = rows.get(RepoId(name))
                 if row is None or not watched.matches(row):

@@ -121,8 +121,8 @@ class _RepoBatch:
         if old.symbols:
             body = self._txn.get("bodies", key)
             if body is not None:
-                for name in _fq_names(body):
-                    self._txn.delete("symbols", keys.name(self._key, name, old.sequence))
+                for symbol in keys.names(self._key, _fq_names(body), old.sequence):
+                    self._txn.delete("symbols", symbol)
         for table in ("paths", "bodies", "texts", "vectors"):
             self._txn.delete(table, key)
         self._gone.append(old.sequence)
@@ -136,7 +136,7 @@ class _RepoBatch:
             self._rows["bodies"].append((key, extract.body))
             self._rows["texts"].append((key, extract.text))
             self._rows["symbols"].extend(
-                (keys.name(self._key, name, sequence), b"") for name in set(extract.fq_names)
+                (symbol, b"") for symbol in keys.names(self._key, set(extract.fq_names), sequence)
             )
         terms = event.terms if extract is None else extract.terms
         if terms is not None:

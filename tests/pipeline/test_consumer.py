@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from contracts import subjects
 from contracts.envelope import Envelope, encode, new_id, now_ms
 from contracts.errors import Poisoned, Unavailable
 from contracts.events import AnyCommand
@@ -317,3 +318,66 @@ async def test_a_single_message_does_not_wait_for_questions(bus: Bus) -> None:
 
 async def untold(pace: PaceChanged) -> None:
     del pace
+
+
+async def test_appends_that_conflict_are_settled_one_by_one_and_the_rest_is_stored(
+    bus: Bus,
+) -> None:
+    def record(name: str) -> str:
+        return subjects.file_record("demo", name)
+
+    await bus.append_newer(record("newer"), b"later", version=9, expected=0)
+    own = await bus.append_newer(record("own"), b"same", version=5, expected=0)
+    await bus.append_newer(record("older"), b"before", version=1, expected=0)
+    out = Outbox(bus)
+    for name in ("newer", "own", "older", "fresh"):
+        out.append_newer(record(name), name.encode(), version=5, expected=0)
+    vectors = subjects.file_vectors("demo", "own")
+    out.append_beside(vectors, b"late", beside=record("own"), sequence=own - 1)
+    await out.stored()
+
+    async def held(subject: str) -> bytes | None:
+        found = await bus.last_message(subject, "INDEX")
+        return None if found is None else found[2]
+
+    assert await held(record("newer")) == b"later"
+    assert await held(record("own")) == b"same"
+    assert await held(record("older")) == b"older"
+    assert await held(record("fresh")) == b"fresh"
+    assert await held(vectors) is None
+
+
+async def test_an_attempt_fails_when_one_of_its_outputs_is_not_stored(bus: Bus) -> None:
+    out = Outbox(bus)
+    out.append_newer(subjects.file_record("demo", "a.py"), b"a", version=1, expected=0)
+    await out.put("nobody.takes.this", b"x")
+    bus.publisher._tries = 0
+
+    with pytest.raises(Unavailable):
+        await out.stored()
+
+    assert await bus.last_message(subjects.file_record("demo", "a.py"), "INDEX") is not None
+
+
+async def test_behind_a_full_batch_a_small_one_waits_for_company(bus: Bus) -> None:
+    sizes: list[int] = []
+    begun = asyncio.Event()
+
+    async def handle(batch: Sequence[Delivery[AnyCommand]], out: Outbox) -> None:
+        sizes.append(len(batch))
+        begun.set()
+
+    policy = Policy(batch=8, gather_s=30, grace_s=5)
+    for number in range(8):
+        await send(bus, f"r{number}")
+    consumer = Consumer(bus, SPEC, AnyCommand, handle, policy=policy)
+    await consumer.start()
+    async with asyncio.timeout(20):
+        await begun.wait()
+    await until(bus, (0, 0))
+    for number in range(8):
+        await send(bus, f"s{number}")
+    await until(bus, (0, 0))
+    await consumer.stop()
+
+    assert sizes == [8, 8]

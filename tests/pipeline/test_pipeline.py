@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from contracts.events.log import WalkFilters
+from services.source.walk import walk
+from services.walker import main as walker
 from store.digest import digest_of
 from tests.broker import Broker
 from tests.pipeline.inprocess import Node, node
@@ -168,6 +172,32 @@ async def test_an_edit_is_found_by_the_watcher_without_a_walk(
 
     assert found.hits[0].entry.path == "fresh.py"
     assert found.hits[0].reasons
+
+
+async def test_a_file_made_behind_a_walk_stays(
+    broker: Broker, tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its folder was listed before it was there; only the watcher told of it."""
+    told = threading.Event()
+
+    def slow_walk(*arguments: Any) -> Iterator[Any]:
+        yield from walk(*arguments)
+        (tree / "shop" / "late.py").write_text("def came_late(): ...\n")
+        told.wait(30)
+
+    async with node(broker, tmp_path / "state", tree.parent, watch=True) as started:
+        await started.add(tree)
+        await started.indexed()
+        monkeypatch.setattr(walker, "walk", slow_walk)
+        await started.add(tree)
+        await started.until(lambda s: s.file("demo", "shop/late.py") is not None)
+        told.set()
+        await started.until(
+            lambda s: (state := s.newest_pass("demo")) is not None and state.attempt > 1
+        )
+        await started.indexed()
+
+        assert "shop/late.py" in started.paths()
 
 
 async def test_a_reset_drops_the_index_and_keeps_the_repository_listed(
