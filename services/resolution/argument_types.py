@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from services.resolution.engine import Engine
 from services.resolution.expressions import CALL, INDEX, TYPE_CLOSE, TYPE_OPEN, Chain
-from services.resolution.overloads import UNKNOWN, plain
+from services.resolution.overload_rules import plain, rules_of
+from services.resolution.overloads import UNKNOWN
 from services.resolution.scopes import CALLABLE
 from services.resolution.summary import TYPE_LIKE, VALUES, Decl
 from services.resolution.values import Found
@@ -13,16 +14,16 @@ from services.resolution.values import Found
 class ArgumentTypes:
     """Types as seen from one place."""
 
-    def __init__(self, engine: Engine, path: str, context: str) -> None:
-        self.engine, self.path, self.context = engine, path, context
+    def __init__(self, engine: Engine, path: str, context: str, language: str = "java") -> None:
+        self.engine, self.path, self.context, self.language = engine, path, context, language
 
     def element(self, told: str, depth: int) -> str:
         """Return a written type, or what is that deep in arrays of it."""
         if not told.startswith(TYPE_OPEN):
             called = told.endswith(CALL) and told[:-2].replace(".", "").isalnum()
             made = called and told[:-2].rpartition(".")[2][:1].isupper()
-            return plain(told[:-2]) if made and depth == 0 else UNKNOWN
-        text = plain(told.strip(TYPE_OPEN + TYPE_CLOSE))
+            return plain(told[:-2], self.language) if made and depth == 0 else UNKNOWN
+        text = plain(told.strip(TYPE_OPEN + TYPE_CLOSE), self.language)
         for _ in range(depth):
             if not text.endswith("[]"):
                 return UNKNOWN
@@ -34,6 +35,12 @@ class ArgumentTypes:
         if not found.decls:
             return UNKNOWN
         decl = found.decls[0]
+        if decl.kind in TYPE_LIKE and steps == (CALL,):
+            return decl.name
+        if decl.kind == "constant" and not decl.told and not steps:
+            outer, _, last = decl.container.rpartition(".")
+            enums = [one for one in self.engine.decls(outer, last) if one.kind == "enum"]
+            return enums[0].name if enums else UNKNOWN
         if decl.kind in VALUES and CALL not in steps:
             return self._written(decl, len(steps))
         if decl.kind in CALLABLE and steps[:1] == (CALL,) and set(steps[1:]) <= {INDEX}:
@@ -43,6 +50,12 @@ class ArgumentTypes:
             }
             return told.pop() if len(told) == 1 else UNKNOWN
         return UNKNOWN
+
+    def made(self, name: str, steps: Chain) -> str:
+        """Return the type that an undeclared name makes one of when it is called."""
+        rules = rules_of(self.language)
+        known = name in rules.above or (rules.bare and name[:1].isupper())
+        return name if known and steps == (CALL,) else UNKNOWN
 
     def _written(self, decl: Decl, depth: int) -> str:
         text = self.element(decl.told[0], depth) if len(decl.told) == 1 else UNKNOWN

@@ -87,8 +87,8 @@ def meant(found: Found, meaning: int) -> Found:
 def takes(decl: Decl, argc: int) -> bool:
     """Can a callable be called with so many arguments?"""
     if "variadic" in decl.modifiers:
-        return argc >= decl.arity - 1
-    return decl.arity in (argc, -1)
+        return argc >= decl.arity - 1 - decl.optional
+    return decl.arity == -1 or decl.arity - decl.optional <= argc <= decl.arity
 
 
 def is_dunder(name: str) -> bool:

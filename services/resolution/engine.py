@@ -81,6 +81,7 @@ _NO_TYPES = frozenset({"None", "null", "undefined", "nil", "void", "never", "Non
 _LAST_ARGUMENT = frozenset({"Coroutine", "Generator", "dict", "Dict", "Map", "HashMap", "map"})
 _OWN_TYPE = frozenset({"Self", "self", "static", "this", "$this"})
 _ANCESTORS = TYPE_LIKE | SPACES  # a Ruby module is included like a type
+_INDEXERS = {"csharp": "this[]", "c": "operator[]"}
 _CALL_MEMBERS = {"python": "__call__", "php": "__invoke", "c": "operator()", "jvm": "invoke"}
 
 
@@ -104,12 +105,13 @@ class Engine(Answers):
 
     def named(self, name: str, path: str, context: str, meaning: int = MEANS_ANY) -> Found:
         """Return what a bare name means at a place, locals aside."""
-        found = cast(
-            Found,
-            self.remembered(
-                ("n", name, path, context), lambda: self._named(name, path, context), NOTHING
-            ),
-        )
+        question = ("n", name, path, context)
+        known = self._memory.get(question)  # as `remembered` would, at half the cost
+        if known is not None:
+            self.needs.others.append(known[1])
+            found: Found = known[0]
+        else:
+            found = self.remembered(question, lambda: self._named(name, path, context), NOTHING)
         if len(found.decls) > 1 and self.family.name == "ecma":
             return meant(found, meaning)
         return found
@@ -231,7 +233,7 @@ class Engine(Answers):
             decls = self.decls(container, part)
             if decls:
                 found = self.chosen(decls)
-            elif self.is_package(".".join(parts[: at + 1])):
+            elif self.holds_packages(".".join(parts[: at + 1])):
                 found = values.module(".".join(parts[: at + 1]))
             else:
                 found = values.outside(".".join(parts))
@@ -411,6 +413,8 @@ class Engine(Answers):
                 return Value(PARENT, own) if own is not None else None
             if decl is not None:
                 return Value(INSTANCE if root in family.selves else TYPE, decl)
+        if root == "new" and self._calls_itself and (own := self.around(path, context)) is not None:
+            return self.steps(Value(TYPE, me.decl if me is not None and me.decl else own), ("new",))
         return self.value(self.named(root, path, context, MEANS_VALUE))
 
     def steps(
@@ -501,12 +505,20 @@ class Engine(Answers):
     def _called(self, decl: Decl, owner: Value | None) -> Value | None:
         if not decl.name:  # a function type
             return self.told(decl, owner)
+        first: Value | None = None
+        every: list[Value] = []  # what each of several overload signatures gives
         for one in self.decls_in(decl.path, decl.container, decl.name):
             if one.suffix == decl.suffix and (found := self.told(one, owner)) is not None:
                 if found.sort == OUTSIDE and found.name == TUPLE and self.family.name == "go":
                     return found.arguments[0] if found.arguments else None
-                return found
-        return None
+                if self.family.name != "ecma":
+                    return found
+                first = first or found
+                every.append(found)
+        made = [one for one in every if one.sort == INSTANCE]
+        if len(made) > 1 and all(one.sort in (INSTANCE, OUTSIDE) for one in every):
+            return joined(made)  # which of them, only its arguments would tell
+        return first
 
     def _element(self, value: Value, step: str) -> Value | None:
         if value.sort == OUTSIDE and value.arguments:
@@ -524,7 +536,9 @@ class Engine(Answers):
                 return self._given(iterator, "__next__")
             return self._element(iterator, EACH) if iterator is not None else None
         if value.sort == INSTANCE:
-            return self._given(value, "this[]") if self.family.name == "csharp" else None
+            indexer = _INDEXERS.get(self.family.name)
+            given = self._given(value, indexer) if indexer is not None else None
+            return value if given is None and self.family.name == "c" else given  # an array of it
         return Value(OUTSIDE, name=value.name) if value.sort == OUTSIDE else None
 
     def _given(self, value: Value, method: str) -> Value | None:
@@ -563,9 +577,19 @@ class Engine(Answers):
             found = type_arguments.through_alias(self, value, name, argc) or found
         if found.state != RESOLVED and (own := self._implied(value, name)) is not None:
             return own
+        if self._calls_itself and value.sort == TYPE and self._of_instances(found):
+            return Found(AMBIGUOUS, found.decls, MEDIUM)
         if value.confidence < found.confidence and found.state == RESOLVED:
             return found._replace(confidence=value.confidence)
         return found
+
+    def _of_instances(self, found: Found) -> bool:
+        """Is it a method that a class gives to its instances and does not have itself?"""
+        if found.state != RESOLVED or not found.decls or found.decls[0].kind != "method":
+            return False
+        container, _, last = found.decls[0].container.rpartition(".")
+        classes = any(decl.kind == "class" for decl in self.decls(container, last))
+        return classes and "static" not in found.decls[0].modifiers
 
     def _implied(self, value: Value, name: str) -> Found | None:
         """Members that every type has, and what wrappers that were looked through would have."""
@@ -590,7 +614,13 @@ class Engine(Answers):
 
     def member_of(self, decl: Decl, name: str, argc: int = -1, above: bool = False) -> Found:
         """Return a member of a type, its own or inherited."""
+        if not self.family.overloads and argc > 0:
+            argc = 0  # that it is called is all that counts
         question = ("m", decl.path if self.family.filed else "", decl.full_name, name, argc, above)
+        known = self._memory.get(question)  # as `remembered` would, at half the cost
+        if known is not None:
+            self.needs.others.append(known[1])
+            return cast(Found, known[0])
         return cast(
             Found,
             self.remembered(question, lambda: self._member_of(decl, name, argc, above), NOTHING),
@@ -644,7 +674,7 @@ class Engine(Answers):
         return self.chosen(left, argc) if left else NOTHING
 
     def overloads_of(self, decl: Decl, argc: int) -> tuple[Decl, ...]:
-        """Return a callable and what its type inherits under its name for as many arguments."""
+        """Return what a callable's type has and inherits under its name for as many arguments."""
         outer, _, last = decl.container.rpartition(".")
         owners = [one for one in self.decls(outer, last) if one.kind in TYPES]
         found: dict[str, Decl] = {}
@@ -652,7 +682,7 @@ class Engine(Answers):
             for one in self.members_named(ancestor, decl.name):
                 if one.kind in CALLABLE and takes(one, argc):
                     found.setdefault(one.suffix, one)
-        return tuple(found.values()) or (decl,)
+        return tuple(found.values())
 
     def members_named(self, decl: Decl, name: str) -> tuple[Decl, ...]:
         """Return a type's own members of one name."""

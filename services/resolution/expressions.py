@@ -22,6 +22,18 @@ _STEP = re.compile(
     r"([A-Za-z_$#@~][\w$#]*[!?=]?)|(\)|!|\?| as \w+)"
 )
 
+# A cast's type before its operand; other ways to cast; an object that is made without arguments.
+_CAST = re.compile(r"[A-Za-z_$\\][\w$.:\\]*(?:<[\w$.:<>,?&\[\] ]*>)?(?:\[\]|[*&?])*")
+_WRITTEN_CAST = re.compile(
+    r"<([A-Za-z_$][^<>()]*(?:<[^()]*>)?)>(?!\()[\w$].*|.*[\w$)\]!]\s+as(?:[?!]\s*|\s+)([A-Za-z_$][^()=]*)"
+)
+_NAMED_CAST = re.compile(
+    r"(?:std::)?\w+_cast<([^()]+)>\(\)|[^()\s]+(?:\(\)[^()\s]*)*\.asInstanceOf\[([^\[\]]+(?:\[[^\[\]]*\])?)\]"
+)
+_MADE = re.compile(r"new(?: |(?=\\))[A-Za-z_$\\][\w$.\\]*(?:<[^()]*>)?")
+_PASSED_ON = re.compile(r"[$\w]+:?=(?![=>])\s*|clone(?=[\s$(])\s*")
+_EITHER = re.compile(r"\?\?|\|\||\?:| or (?=\S)")
+
 Chain = tuple[str, ...]
 
 
@@ -36,6 +48,14 @@ def chain_of(text: str) -> Chain | None:
 
     A root of a written type keeps TYPE_OPEN in front; a literal's root is its quote.
     """
+    if text[:1] == "(":
+        return _grouped(text)
+    if "_cast<" in text or ".asInstanceOf[" in text:
+        cast = _NAMED_CAST.match(text)
+        if cast is not None:
+            return _rest(text, cast.end(), [TYPE_OPEN + (cast[1] or cast[2])])
+    if text[:2] == "::" or text[:8] == "global::":
+        return _rest(text, text.index("::"), ["\\"])
     found = _ROOT.match(text)
     if found is None:
         return None
@@ -56,6 +76,49 @@ def chain_of(text: str) -> Chain | None:
         close = text.rfind(">")
         at = close + 1 if close > at else at
     return _rest(text, at, steps)
+
+
+def _closing(text: str) -> int:
+    """Return where the bracket closes that a text opens with, -1 when it does not."""
+    depth = 0
+    for at, char in enumerate(text):
+        depth += (char in "([{") - (char in ")]}")
+        if depth == 0:
+            return at
+    return -1
+
+
+def _grouped(text: str) -> Chain | None:
+    """Take apart what begins with brackets: `(new A).b()`, `((A) o).b`, `(a as A).b`, `(a ?? c).b`."""
+    close = _closing(text)
+    if close < 0:
+        return None
+    inner, rest = text[1:close].strip(), text[close + 1 :]
+    if rest[:1].isalnum() or rest[:1] in ("_", "$", '"', "'"):
+        return (TYPE_OPEN + inner,) if _CAST.fullmatch(inner) else None
+    root = _inside(inner)
+    return None if root is None else _rest(rest, 0, list(root))
+
+
+def _inside(inner: str) -> Chain | None:
+    """Return the chain of an expression in brackets; of two that stand in for each other, the first."""
+    if _MADE.fullmatch(inner) is not None:
+        inner += "()"
+    if inner[-1:] == "!":
+        inner = inner.rstrip("!")
+    if inner[:4] == "new\\":
+        inner = inner[3:]
+    cast = _WRITTEN_CAST.fullmatch(inner)
+    if cast is not None:
+        return (TYPE_OPEN + (cast[1] or cast[2]).strip(),)
+    depth = 0
+    for at, char in enumerate(inner):
+        depth += (char in "([{") - (char in ")]}")
+        either = _EITHER.match(inner, at) if depth == 0 else None
+        if either is not None:
+            return chain_of(inner[:at].strip())
+    passed_on = _PASSED_ON.match(inner)
+    return chain_of(inner[passed_on.end() :] if passed_on is not None else inner)
 
 
 def _rest(text: str, at: int, steps: list[str]) -> Chain | None:

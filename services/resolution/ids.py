@@ -73,14 +73,21 @@ def stable_ids(path: str, language: str, symbols: Sequence[Symbol]) -> list[str]
     A rename keeps it: it stands for the place in the file's structure (language, path, names of
     the containers, kind, arity, declared types), and an ordinal in source order among equals.
     """
+    return [f"sym_{number:016x}" for number in stable_numbers(path, language, symbols)]
+
+
+def stable_numbers(path: str, language: str, symbols: Sequence[Symbol]) -> list[int]:
+    """Return the 16 hex of the stable ids as numbers."""
+    file = f"{language}\x1f{path}\x1f"
     seen: dict[str, int] = {}
     found = []
     for symbol in symbols:
-        parts = [language, path, symbol.fq_name[: -len(symbol.name)], symbol.kind]
-        parts += [str(symbol.arity), symbol.returns, *(declared for _, declared in symbol.params)]
-        text = "\x1f".join(parts)
+        around = symbol.fq_name[: -len(symbol.name)]
+        text = f"{file}{around}\x1f{symbol.kind}\x1f{symbol.arity}\x1f{symbol.returns}"
+        if symbol.params:
+            text += "\x1f" + "\x1f".join([declared for _, declared in symbol.params])
         ordinal = seen.get(text, 0)
         seen[text] = ordinal + 1
-        digest = hashlib.sha256(f"{text}\x1f{ordinal}".encode()).hexdigest()
-        found.append(f"sym_{digest[:16]}")
+        digest = hashlib.sha256(f"{text}\x1f{ordinal}".encode()).digest()
+        found.append(int.from_bytes(digest[:8], "big"))
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterable, Mapping
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -144,6 +145,32 @@ class Index:
             changed.update(hashes(name, keys))
         return changed
 
+    def fill(self, summaries: Iterable[tuple[str, Summary]]) -> None:
+        """Take in the files of an empty index, in any order, as `replace` would one by one."""
+        several: dict[tuple[str, Key], list[Fact]] = {}  # facts of several files under one key
+        same: dict[Any, Any] = {}  # what many facts hold alike is kept once
+        for path, summary in summaries:
+            self.summaries[path] = summary
+            for decl in summary.decls:
+                decl.container = same.setdefault(decl.container, decl.container)
+                decl.name = same.setdefault(decl.name, decl.name)
+                decl.context = same.setdefault(decl.context, decl.context)
+                decl.told = same.setdefault(decl.told, decl.told)
+                decl.modifiers = same.setdefault(decl.modifiers, decl.modifiers)
+            name = _space_of(summary)
+            members = self.space(name).members
+            for key, facts in facts_of(path, summary).items():
+                inner = members.get(key[0])
+                if inner is None:
+                    members[key[0]] = {key[1]: facts}
+                elif (known := inner.get(key[1])) is None:
+                    inner[key[1]] = facts
+                else:
+                    several.setdefault((name, key), [*known]).extend(facts)
+        for (name, (container, inside)), gathered in several.items():
+            gathered.sort(key=_path_of)
+            self.spaces[name].members[container][inside] = tuple(gathered)
+
     def dependents(self, changed: set[int]) -> list[str]:
         """Return the files that asked for any of the changed keys, in order."""
         if not changed:
@@ -181,4 +208,4 @@ def hashes(space: str, keys: Iterable[Key]) -> list[int]:
 
 def packed(space: str, keys: Iterable[Key]) -> bytes:
     """Return the needs of a file that asked for these keys."""
-    return np.unique(np.array(hashes(space, keys), "<u4")).astype("<u4").tobytes()
+    return np.array(sorted(set(hashes(space, keys))), "<u4").tobytes()

@@ -7,8 +7,8 @@ from posixpath import normpath
 from services.resolution import values
 from services.resolution.engine import Engine
 from services.resolution.module_names import rust_module
-from services.resolution.packaged_names import around, in_functions
-from services.resolution.summary import MODULES, SPACES, TYPE_LIKE, TYPES, Decl, ImportFact
+from services.resolution.packaged_names import around, in_functions, package_around
+from services.resolution.summary import CRATES, MODULES, SPACES, TYPE_LIKE, TYPES, Decl, ImportFact
 from services.resolution.values import (
     AMBIGUOUS,
     MEDIUM,
@@ -76,7 +76,9 @@ def space_member(engine: Engine, value: Value, name: str) -> Found:
     if decls:
         return engine.chosen(decls)
     full = f"{value.name}.{name}" if value.name else name
-    return values.module(full) if engine.is_package(full) else Found(UNRESOLVED, hint=value.name)
+    return (
+        values.module(full) if engine.holds_packages(full) else Found(UNRESOLVED, hint=value.name)
+    )
 
 
 # ---- Rust ----------------------------------------------------------------------------------------
@@ -223,9 +225,8 @@ def _of_module(engine: Engine, module: str, name: str, path: str, seen: frozense
             outer = values.outside(source.hint)
     if name in _PRELUDE:
         return values.outside("std")
-    for crate in engine.decls(MODULES, f"crate:{name}"):
-        return values.module(crate.container)
-    return outer
+    crate = _crate(engine, name)
+    return outer if crate is NOTHING else crate
 
 
 def _is_of(fact: ImportFact, module: str, path: str) -> bool:
@@ -257,15 +258,25 @@ def _use(engine: Engine, written: str, fact: ImportFact) -> Found:
 
 
 def _first(engine: Engine, name: str, own: str) -> Found:
-    for crate in engine.decls(MODULES, f"crate:{name}"):
-        return values.module(crate.container)
-    full = f"{own}.{name}"
+    full = f"{own}.{name}" if own else name
     if engine.is_package(full):
         return values.module(full)
     decls = engine.decls(own, name)
     if decls:
         return engine.chosen(decls)
-    return values.outside(name)
+    crate = _crate(engine, name)
+    return values.outside(name) if crate is NOTHING else crate
+
+
+def _crate(engine: Engine, name: str) -> Found:
+    """Return the root of the crate that a Cargo.toml names so, or else of one in a folder so named."""
+    for named in engine.projects(CRATES, name):
+        root = rust_module(named.path.removesuffix("Cargo.toml") + "src/lib.rs")
+        if engine.is_package(root):
+            return values.module(root)
+    for crate in engine.decls(MODULES, f"crate:{name}"):
+        return values.module(crate.container)
+    return NOTHING
 
 
 def rust_imported(engine: Engine, fact: ImportFact) -> Found:
@@ -309,7 +320,10 @@ def c_named(engine: Engine, name: str, path: str, context: str) -> Found:
         return values.outside("std")
     found = around(engine, name, context)
     if found.state == RESOLVED:
-        return _nearest(engine, found.decls, path)
+        container = found.decls[0].container
+        beside = engine.decls(container, name) if engine.is_package(container) else ()
+        own = tuple([d for d in beside if d.path == path])
+        return engine.chosen(own) if own else _nearest(engine, found.decls, path)
     own = engine.decls(path.rpartition(".")[0].replace("/", "."), name)  # static
     if own:
         return engine.chosen(own)
@@ -326,7 +340,8 @@ def c_named(engine: Engine, name: str, path: str, context: str) -> Found:
         return engine.imported(fact)
     if found.state == AMBIGUOUS:
         return found
-    return values.module(name) if engine.is_package(name) else found
+    package = package_around(engine, name, context)
+    return found if package is NOTHING else package
 
 
 def _nearest(engine: Engine, decls: tuple[Decl, ...], path: str) -> Found:
@@ -335,13 +350,15 @@ def _nearest(engine: Engine, decls: tuple[Decl, ...], path: str) -> Found:
     if own and any(d.kind != "macro" or len(decls) == 1 for d in own):
         return engine.chosen(own)
     seen = tuple([d for d in decls if "static" not in d.modifiers or _is_header(d.path)])
+    if path.endswith(".c"):  # what C++ defines for it is declared as C somewhere
+        seen = tuple([d for d in seen if not d.suffix]) or seen
     if not seen:
         return NOTHING
     ids = {d.id for d in seen}
     if len(ids) == 1:
         return engine.chosen(seen)
-    included = _included(engine, path)
-    near = tuple([d for d in seen if d.path in included])
+    headers = included(engine, path)
+    near = tuple([d for d in seen if d.path in headers])
     return engine.chosen(near or seen)
 
 
@@ -349,7 +366,7 @@ def _is_header(path: str) -> bool:
     return path.endswith((".h", ".hpp", ".hh", ".hxx", ".H", ".inl"))
 
 
-def _included(engine: Engine, path: str) -> frozenset[str]:
+def included(engine: Engine, path: str) -> frozenset[str]:
     """Return the files of the repository that a file includes, two levels deep."""
     question = ("h", path)
     return engine.remembered(question, lambda: _includes(engine, path, 2), frozenset())  # type: ignore[no-any-return]

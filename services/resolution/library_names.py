@@ -135,3 +135,14 @@ ROOT_MEMBERS = {  # of the type that every type derives from
         ]
     ),
 }
+# Functions that headers declare anew, or as a macro, for some platforms.
+C_LIBRARY = frozenset({
+    "abort", "abs", "atof", "atoi", "atol", "bsearch", "calloc", "close", "exit", "fclose",
+    "feof", "ferror", "fflush", "fgets", "fileno", "fopen", "fprintf", "fputc", "fputs", "fread",
+    "free", "fseek", "ftell", "fwrite", "getc", "getenv", "isatty", "isfinite", "isinf", "isnan",
+    "lseek", "malloc", "memchr", "memcmp", "memcpy", "memmove", "memset", "open", "perror",
+    "printf", "putc", "puts", "qsort", "read", "realloc", "snprintf", "sprintf", "sscanf", "stat",
+    "strcasecmp", "strcat", "strchr", "strcmp", "strcpy", "strdup", "strlen", "strncasecmp",
+    "strncat", "strncmp", "strncpy", "strnlen", "strrchr", "strstr", "strtod", "strtol",
+    "strtoul", "unlink", "vfprintf", "vprintf", "vsnprintf", "vsprintf", "write",
+})  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from services.resolution.families import Family
 from services.resolution.index import PROJECT, Index, Key
-from services.resolution.summary import PACKAGES, SETTINGS, Decl, Fact, ImportFact
+from services.resolution.summary import ABOVE, PACKAGES, SETTINGS, Decl, Fact, ImportFact
 
 _MOST_ANSWERS = 150_000  # kept, some 100 MB
 _UNTAINTED = 1 << 30  # deeper than any question
@@ -24,18 +24,19 @@ class Needs:
     __slots__ = ("keys", "others")
 
     def __init__(self) -> None:
-        self.keys: set[Key] = set()
-        self.others: set[Needs] = set()
+        self.keys: list[Key] = []
+        self.others: list[Needs] = []
 
     def all_keys(self) -> set[Key]:
         found: set[Key] = set()
         seen, pending = {self}, [self]
         while pending:
             one = pending.pop()
-            found |= one.keys
-            fresh = one.others - seen
-            seen |= fresh
-            pending += fresh
+            found.update(one.keys)
+            for other in one.others:
+                if other not in seen:
+                    seen.add(other)
+                    pending.append(other)
         return found
 
 
@@ -57,12 +58,14 @@ class Answers:
         self.nested = self.spent = 0
 
     def facts(self, container: str, name: str) -> tuple[Fact, ...]:
-        self.needs.keys.add((container, name))
+        self.needs.keys.append((container, name))
         inner = self.members.get(container)
         return inner.get(name, ()) if inner is not None else ()
 
     def decls(self, container: str, name: str) -> tuple[Decl, ...]:
-        return cast(tuple[Decl, ...], self.facts(container, name))
+        self.needs.keys.append((container, name))
+        inner = self.members.get(container)
+        return cast(tuple[Decl, ...], inner.get(name, ())) if inner is not None else ()
 
     def decls_in(self, path: str, container: str, name: str) -> tuple[Decl, ...]:
         """Return declarations of one file when files are modules, of all files otherwise."""
@@ -80,11 +83,15 @@ class Answers:
 
     def projects(self, container: str, name: str) -> tuple[Decl, ...]:
         """Return facts of package and compiler settings."""
-        self.needs.keys.add((container, name))
+        self.needs.keys.append((container, name))
         return cast(tuple[Decl, ...], self.project.facts((container, name)))
 
     def is_package(self, name: str) -> bool:
         return bool(self.facts(PACKAGES, name))
+
+    def holds_packages(self, name: str) -> bool:
+        """Is it a package, or the beginning of the name of one?"""
+        return bool(self.facts(PACKAGES, name)) or bool(self.facts(ABOVE, name))
 
     def remembered(self, question: Any, answer: Callable[[], Any], unknown: Any = None) -> Any:
         """Return an answer from memory or work it out; `unknown` when it is being worked out."""
@@ -93,7 +100,7 @@ class Answers:
             known = self._own_memory.get(question)
             self._pure = self._pure and known is None
         if known is not None:
-            self.needs.others.add(known[1])
+            self.needs.others.append(known[1])
             return known[0]
         busy = self._busy
         if question in busy:
@@ -106,6 +113,8 @@ class Answers:
         self.needs, self._tainted, self._pure = Needs(), _UNTAINTED, True
         try:
             found = answer()
+            if not self.needs.keys and len(self.needs.others) == 1:
+                self.needs = self.needs.others[0]  # nothing of its own
             if self._pure:
                 self._memory[question] = (found, self.needs)
             elif self._tainted >= depth:
@@ -113,7 +122,7 @@ class Answers:
                 self._tainted = _UNTAINTED
         finally:
             del busy[question]
-            outer_needs.others.add(self.needs)
+            outer_needs.others.append(self.needs)
             self.needs = outer_needs
             self.nested, self.spent = outer_effort
             self._tainted = min(self._tainted, outer_taint)

@@ -6,7 +6,10 @@ same name, so there is one rule for both.
 
 from __future__ import annotations
 
+from functools import lru_cache
 
+
+@lru_cache(maxsize=1_024)
 def python_module(path: str) -> str:
     parts = path.rpartition(".")[0].split("/")
     if len(parts) > 1 and parts[0] in ("src", "lib", "python"):
@@ -16,6 +19,7 @@ def python_module(path: str) -> str:
     return ".".join(parts)
 
 
+@lru_cache(maxsize=1_024)
 def ecma_module(path: str) -> str:
     parts = stem_of(path).split("/")
     if len(parts) > 1 and parts[0] in ("src", "lib"):
@@ -33,6 +37,7 @@ def stem_of(path: str) -> str:
     return path.rpartition(".")[0]
 
 
+@lru_cache(maxsize=1_024)
 def rust_module(path: str) -> str:
     names = [name for name in path.removesuffix(".rs").split("/") if name != "src"]
     if names[-1] in ("mod", "lib", "main"):

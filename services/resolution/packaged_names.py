@@ -9,7 +9,6 @@ from services.resolution.scopes import CALLABLE
 from services.resolution.summary import (
     GO_MODULES,
     MODULES,
-    PACKAGES,
     SPACES,
     TYPE_LIKE,
     TYPES,
@@ -75,9 +74,23 @@ def package_member(engine: Engine, value: Value, name: str) -> Found:
     if decls:
         return engine.chosen(decls)
     full = f"{container}.{name}" if container else name
-    if engine.is_package(full) or (not container and engine.facts(PACKAGES, name)):
+    if engine.holds_packages(full):
         return values.module(full)
+    if not container:
+        return values.outside("builtins" if name[:1].islower() else full)
+    if not engine.is_package(container):
+        return values.outside(full)  # only the beginning of its name is known here
     return Found(UNRESOLVED, hint=container)
+
+
+def package_around(engine: Engine, name: str, context: str) -> Found:
+    """Return the package a name begins with, as seen from inside another one."""
+    scope = context
+    while scope:
+        if engine.holds_packages(scope) and engine.holds_packages(f"{scope}.{name}"):
+            return values.module(f"{scope}.{name}")
+        scope = scope.rpartition(".")[0]
+    return values.module(name) if engine.holds_packages(name) else NOTHING
 
 
 # ---- Go ------------------------------------------------------------------------------------------
@@ -172,9 +185,7 @@ def jvm_named(engine: Engine, name: str, path: str, context: str) -> Found:
                 return inside
         elif not engine.is_package(container):
             outer = values.outside(container) if name[:1].isupper() or found is NOTHING else found
-    if outer is NOTHING and engine.is_package(name):
-        return values.module(name)
-    return outer
+    return values.module(name) if engine.holds_packages(name) else outer
 
 
 def _package_around(engine: Engine, context: str) -> str:
@@ -239,9 +250,8 @@ def csharp_named(engine: Engine, name: str, path: str, context: str) -> Found:
     if hits:
         every = tuple(hits[key].decls[0] for key in sorted(hits))
         return Found(AMBIGUOUS, every, values.MEDIUM)
-    if outer is NOTHING and engine.is_package(name):
-        return values.module(name)
-    return outer
+    package = package_around(engine, name, context)
+    return outer if package is NOTHING else package
 
 
 def csharp_imported(engine: Engine, fact: ImportFact) -> Found:
@@ -271,7 +281,7 @@ def php_named(engine: Engine, name: str, path: str, context: str) -> Found:
         if decls and not in_type:
             return engine.chosen(decls)
         if not scope:
-            return NOTHING
+            return package_around(engine, name, context)
         scope = outer
 
 

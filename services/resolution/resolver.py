@@ -9,8 +9,8 @@
 keeps its edges. A removed file is not yielded. Whatever the order and history of changes, the
 edges are those of a fresh resolver over the same files.
 
-For a cold build over several processes: `declare` all files in one, fork the process, and let every
-child `resolve` its share of the paths; what it yields the parent takes over with `settle`.
+For a cold build over several processes: make every file's `summary_of` wherever its body is, `gather`
+them in one process, fork that, and let every child `resolve` a share of the paths.
 """
 
 from __future__ import annotations
@@ -97,18 +97,14 @@ class Resolver:
         self._forget()
         return sorted(touched | set(self._index.dependents(changed)))
 
+    def gather(self, summaries: Iterable[tuple[str, bytes]]) -> None:
+        """Take in all files of a resolver that has none, by what `summary_of` gives of each."""
+        self._index.fill((path, _decoded(summary)) for path, summary in summaries)
+
     def resolve(self, paths: Iterable[str]) -> Iterator[Resolved]:
         """Resolve declared files as they stand; changes nothing that another process must know."""
         for path in paths:
             yield self._resolved(path)
-
-    def settle(self, path: str, summary: bytes) -> None:
-        """Take over from another process's `resolve` what a file's edges depend on."""
-        found = decode(summary)
-        if found is not None and path in self._index.summaries:
-            mine = self._index.summaries[path]
-            self._index.summaries[path] = msgspec.structs.replace(mine, needs=found.needs)
-            self._fresh.pop(path, None)
 
     def fork(self, read: Callable[[str], Body]) -> Resolver:
         """Return a resolver over the same files whose changes leave this one as it is."""
@@ -155,6 +151,17 @@ class Resolver:
     def _forget(self) -> None:
         for engine in self._engines.values():
             engine.forget()
+
+
+def summary_of(path: str, language: str, body: Body) -> bytes:
+    """What other files need to know of a file, for `Resolver.gather`."""
+    return encode(_summary(path, language, body))
+
+
+def _decoded(data: bytes) -> Summary:
+    found = decode(data)
+    assert found is not None  # made by this very code
+    return found
 
 
 def _summary(path: str, language: str, body: Body) -> Summary:

@@ -16,6 +16,8 @@ _MAX_DEPTH = 4
 _NO_NAMES: frozenset[str] = frozenset()
 
 NARROW, WIDEN = "\x03", "\x04"  # a checked type in front of its root, and where the check ends
+BLOCK = "\x05"  # declared anew: what it meant before comes back where this block ends
+NOT_TOLD = (NARROW, WIDEN, BLOCK)
 Told = tuple[int, str]  # line, expression
 
 
@@ -33,17 +35,18 @@ def columns(references: References | None) -> list[list[int]]:
 class Scopes:
     """Locals, parameters and fields of one file, by the symbol in whose body they are bound."""
 
-    def __init__(self, body: Body, table: list[list[int]]) -> None:
+    def __init__(self, body: Body, table: list[list[int]] | None = None) -> None:
         self.symbols = body.symbols
         self.told: dict[tuple[int, str], list[Told]] = defaultdict(list)  # in source order
         self._loose: set[str] = set()  # locals of code outside any function
         self._names: dict[int, tuple[set[str], int]] = {}
         self._expanded: dict[tuple[int, str, int], list[str]] = {}
         self._told_in: dict[int, set[str]] = defaultdict(set)
-        self.bare: dict[int, set[str]] = defaultdict(set)  # names used without a receiver
+        self._bare: dict[int, set[str]] | None = None
+        self._references, self._table = body.references, table
         for binding in body.bindings:
             self.told[binding.scope, binding.name].append((binding.line, expression(binding)))
-            if binding.origin != "widen" and binding.type_name[:1] != "?":
+            if binding.origin not in ("widen", "block") and binding.type_name[:1] != "?":
                 self._told_in[binding.scope].add(binding.name)
         declared = {symbol.name for symbol in body.symbols if symbol.parent < 0}
         self._loose = {
@@ -52,18 +55,13 @@ class Scopes:
             if binding.scope < 0 and binding.origin in ("callback", "context", "element")
             if binding.name not in declared
         }
-        if body.references is not None:
-            self._read_bare(body.references.strings, table)
 
-    def _read_bare(self, strings: tuple[str, ...], table: list[list[int]]) -> None:
-        kinds, names, receivers, _, _, scopes, _ = table
-        pairs = {
-            (scope, name)
-            for kind, name, receiver, scope in zip(kinds, names, receivers, scopes, strict=True)
-            if receiver < 0 and kind != _IMPORT
-        }
-        for scope, name in pairs:
-            self.bare[scope].add(strings[name])
+    @property
+    def bare(self) -> dict[int, set[str]]:
+        """Names used without a receiver, by scope."""
+        if self._bare is None:
+            self._bare = _bare(self._references, self._table or columns(self._references))
+        return self._bare
 
     def local_at(self, scope: int, name: str) -> int | None:
         """Return the innermost scope around `scope` that binds a name as a local, None for none.
@@ -117,7 +115,7 @@ class Scopes:
         rest = "".join(step if step[0] in "([@" else f".{step}" for step in chain[1:])
         found: dict[str, None] = {}
         for _, told in self.told.get((around, root), ()):
-            if told and told[0] not in (NARROW, WIDEN):
+            if told and told[0] not in NOT_TOLD:
                 for expanded in self.expanded(around, told, depth + 1):
                     found[expanded + rest] = None
             if len(found) >= _MAX_DEPTH:
@@ -126,9 +124,25 @@ class Scopes:
         return answer
 
 
+def _bare(references: References | None, table: list[list[int]]) -> dict[int, set[str]]:
+    kinds, names, receivers, _, _, scopes, _ = table
+    pairs = {
+        (scope, name)
+        for kind, name, receiver, scope in zip(kinds, names, receivers, scopes, strict=True)
+        if receiver < 0 and kind != _IMPORT
+    }
+    found: dict[int, set[str]] = defaultdict(set)
+    strings = references.strings if references is not None else ()
+    for scope, name in pairs:
+        found[scope].add(strings[name])
+    return found
+
+
 def expression(binding: Binding) -> str:
     """Return what a binding tells as an expression; "" when it tells nothing."""
     text, origin = binding.type_name, binding.origin
+    if origin == "block":
+        return BLOCK
     if origin in ("narrow", "widen"):
         if text[:1] == "?":
             return NARROW + text

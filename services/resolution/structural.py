@@ -21,27 +21,43 @@ def type_of_method(engine: Engine, container: str) -> Decl | None:
 
 def implemented(engine: Engine, decl: Decl, method: str) -> list[Decl]:
     """Return the interface methods that a type's method stands for."""
-    question = ("s", decl.full_name, method)
-    return cast(
-        list[Decl], engine.remembered(question, lambda: _implemented(engine, decl, method), [])
-    )
+    return interfaces(engine, decl).get(method, [])
 
 
-def _implemented(engine: Engine, decl: Decl, method: str) -> list[Decl]:
-    asking = cast(tuple[Decl, ...], engine.facts(INTERFACES, method))
-    if not asking or len(asking) > _MAX_INTERFACES:
-        return []
+def interfaces(engine: Engine, decl: Decl) -> dict[str, list[Decl]]:
+    """Return the interface methods that a type's methods stand for, by their names."""
+    question = ("s", decl.full_name)
+    found = engine.remembered(question, lambda: _interfaces(engine, decl), {})
+    return cast(dict[str, list[Decl]], found)
+
+
+def _interfaces(engine: Engine, decl: Decl) -> dict[str, list[Decl]]:
     offered = methods(engine, decl)
-    found: dict[str, Decl] = {}
-    for wanted in asking:
-        outer, _, name = wanted.container.rpartition(".")
-        for interface in engine.decls(outer, name):
-            if interface.kind != "interface" or wanted.id in found:
-                continue
-            needed = methods(engine, interface)
-            if needed.items() <= offered.items():
-                found[wanted.id] = wanted
-    return [found[key] for key in sorted(found)]
+    fitting: dict[str, bool] = {}  # by full name, so that each is looked at once
+    found: dict[str, list[Decl]] = {}
+    for method in offered:
+        asking = cast(tuple[Decl, ...], engine.facts(INTERFACES, method))
+        if len(asking) > _MAX_INTERFACES:
+            continue
+        wanted: dict[str, Decl] = {}
+        for one in asking:
+            fits = fitting.get(one.container)
+            if fits is None:
+                fits = fitting[one.container] = _fits(engine, one.container, offered)
+            if fits:
+                wanted.setdefault(one.id, one)
+        if wanted:
+            found[method] = [wanted[key] for key in sorted(wanted)]
+    return found
+
+
+def _fits(engine: Engine, interface: str, offered: dict[str, int]) -> bool:
+    outer, _, name = interface.rpartition(".")
+    return any(
+        methods(engine, decl).items() <= offered.items()
+        for decl in engine.decls(outer, name)
+        if decl.kind == "interface"
+    )
 
 
 def methods(engine: Engine, decl: Decl) -> dict[str, int]:

@@ -18,11 +18,11 @@ from contracts.extract import Body, Symbol
 from services.resolution.expressions import annotated
 from services.resolution.families import Family, family_of
 from services.resolution.generics import TYPED_SCRIPTS, bounds_of, derived_of
-from services.resolution.ids import kind_letter, symbol_id
+from services.resolution.ids import OVERLOADING, kind_letter, symbol_id
 from services.resolution.module_names import ecma_module, python_module, rust_module, stem_of
-from services.resolution.scopes import CALLABLE, RETURNED, Scopes, columns
+from services.resolution.scopes import CALLABLE, RETURNED, Scopes
 
-SUMMARY_VERSION = 2
+SUMMARY_VERSION = 3
 TYPES = frozenset({"class", "interface", "struct", "enum", "trait", "record", "union", "component"})
 TYPE_LIKE = TYPES | {"type"}
 VALUES = frozenset({"field", "property", "constant", "variable", "event"})
@@ -30,11 +30,16 @@ SPACES = frozenset({"module", "namespace"})
 UNSEEN = "unseen"  # modifier of a field that no symbol stands for
 FILE = "file"  # kind of the fact that a module is there
 
+_NAMELESS = frozenset({"union", "struct"})  # the type of a C field that is declared in place
+_SCOPED = re.compile(r"(?:typedef\s+)?enum\s+(?:class|struct)\b")
+_NESTED_PACKAGES = frozenset({"jvm", "csharp", "php", "c"})
 INTERFACES = "#interfaces"  # by a method they ask for, where types implement without saying so
 MODULES, BY_NAME, METHODS, IMPLS, PACKAGES = "#module", "#name", "#methods", "#impls", "#package"
+ABOVE = "#above"  # a package by the name of one inside it
 
 SETTINGS, PACKAGE_NAMES, GO_MODULES = "#project", "#packages", "#gomodules"
-PROJECT_CONTAINERS = frozenset({SETTINGS, PACKAGE_NAMES, GO_MODULES})
+CRATES = "#crates"
+PROJECT_CONTAINERS = frozenset({SETTINGS, PACKAGE_NAMES, GO_MODULES, CRATES})
 _GENERIC = re.compile(r"\b(?:Generic|Protocol)\[([\w, ]+)\]")
 _PARAMETER = re.compile(
     r"(?:^|,)\s*(?:in |out |const |typename |class |\*+|'\w+,?\s*)*([A-Za-z_]\w*)"
@@ -59,6 +64,7 @@ class Decl(Struct, array_like=True, gc=False):
     path: str = ""  # where it is; set when it enters an index
     bounds: tuple[tuple[str, str], ...] = ()  # of type parameters: what each extends, its default
     derived: tuple[str, ...] = ()  # generic base types, with their arguments
+    optional: int = 0  # parameters that may be left out of a call
 
     @property
     def shared(self) -> bool:
@@ -128,8 +134,7 @@ def summarise(path: str, language: str, body: Body) -> Summary:
             if symbol.kind == "key" and _is_project_file(path)
         )
         return Summary(SUMMARY_VERSION, language, "", keys, ())
-    table = columns(body.references)
-    scopes = Scopes(body, table)
+    scopes = Scopes(body)
     module = module_of(path, family, body)
     decls = [
         _declared(symbol, index, language, scopes) for index, symbol in enumerate(body.symbols)
@@ -147,7 +152,7 @@ def summarise(path: str, language: str, body: Body) -> Summary:
 
 def _is_project_file(path: str) -> bool:
     name = path.rpartition("/")[2]
-    return name in ("package.json", "go.mod") or (
+    return name in ("package.json", "go.mod", "Cargo.toml") or (
         name.startswith(("tsconfig", "jsconfig")) and name.endswith(".json")
     )
 
@@ -159,13 +164,11 @@ def _declared(symbol: Symbol, index: int, language: str, scopes: Scopes) -> Decl
     if symbol.kind in CALLABLE:
         identity = symbol_id(language, symbol)
         suffix = identity[len(full_name) + 2 :]
-    variadic = any(
-        name.startswith(("*", "...")) or declared.endswith("...") or declared.startswith("params ")
-        for name, declared in symbol.params
-    )
-    modifiers = tuple(m for m in symbol.modifiers if m in _KEPT)
-    if variadic:
+    modifiers = tuple([m for m in symbol.modifiers if m in _KEPT])
+    if symbol.params and _is_variadic(symbol):
         modifiers += ("variadic",)
+    if symbol.kind == "enum" and _SCOPED.match(symbol.signature):
+        modifiers += ("scoped",)
     return Decl(
         symbol.kind, symbol.name, container, suffix,
         full_name if symbol.kind in CALLABLE else "",
@@ -174,11 +177,44 @@ def _declared(symbol: Symbol, index: int, language: str, scopes: Scopes) -> Decl
         _takes(symbol, language),
         bounds=bounds_of(symbol) if language in TYPED_SCRIPTS else (),
         derived=derived_of(symbol) if language in TYPED_SCRIPTS else (),
+        optional=_optional(symbol) if language in OVERLOADING and "=" in symbol.signature else 0,
     )  # fmt: skip
 
 
+def _optional(symbol: Symbol) -> int:
+    """Count the parameters with a default, as far as the signature shows them."""
+    if not symbol.params or symbol.name.startswith("operator"):
+        return 0
+    start = symbol.signature.find("(", symbol.signature.find(symbol.name))
+    depth, found = 0, 0
+    counted = False
+    for at in range(max(start, 0), len(symbol.signature)):
+        char = symbol.signature[at]
+        if char in "([{":
+            depth += 1
+        elif char in ")]}":
+            depth -= 1
+            if depth == 0:
+                break
+        elif char == "," and depth == 1:
+            counted = False
+        elif char == "=" and depth == 1 and not counted:
+            counted = symbol.signature[at + 1 : at + 2] not in ("=", ">")
+            found += counted
+    return min(found, len(symbol.params))
+
+
+def _is_variadic(symbol: Symbol) -> bool:
+    for name, declared in symbol.params:
+        if name.startswith(("*", "...")) or declared.endswith("...") or declared[:7] == "params ":
+            return True
+    return False
+
+
 def _takes(symbol: Symbol, language: str) -> tuple[str, ...]:
-    if language in TYPED_SCRIPTS and symbol.params:
+    if not symbol.params:
+        return ()
+    if language in TYPED_SCRIPTS:
         return tuple(declared for _, declared in symbol.params)
     if not any("=>" in declared for _, declared in symbol.params):
         return ()
@@ -193,6 +229,8 @@ _KEPT = frozenset(
 
 def _told(symbol: Symbol, index: int, scopes: Scopes) -> tuple[str, ...]:
     """Return what is known of a symbol's value, or of what calling it gives."""
+    if symbol.returns in _NAMELESS:  # its members count as those of the type around it
+        return (annotated(symbol.fq_name.rpartition(".")[0].rpartition(".")[2]),)
     if symbol.returns:
         return (annotated(symbol.returns),)
     if symbol.kind in CALLABLE or symbol.kind == "property":
@@ -310,8 +348,9 @@ def facts_of(path: str, summary: Summary) -> Facts:
     if family is None:
         return _project_facts(path, summary) if summary.decls else {}
     interfaces = {d.full_name for d in summary.decls if d.kind == "interface"}
+    open_enums = _open_enums(summary.decls) if family.name == "c" else frozenset()
     for decl in summary.decls:
-        for key in _further_keys(decl, family):
+        for key in _further_keys(decl, family, open_enums):
             found[key].append(decl)
         if family.name == "go" and decl.container in interfaces and decl.kind == "method":
             found[INTERFACES, decl.name].append(decl)
@@ -328,6 +367,10 @@ def facts_of(path: str, summary: Summary) -> Facts:
     for package in {summary.module, *(d.full_name for d in summary.decls if d.kind in SPACES)}:
         fact = Decl(FILE, package, package, modifiers=("package",), path=path)
         found[PACKAGES, package].append(fact)
+        outer = package.rpartition(".")[0] if family.name in _NESTED_PACKAGES else ""
+        while outer and (ABOVE, outer) not in found:
+            found[ABOVE, outer].append(fact)
+            outer = outer.rpartition(".")[0]
     return {key: tuple(value) for key, value in found.items()}
 
 
@@ -341,6 +384,9 @@ def _project_facts(path: str, summary: Summary) -> Facts:
         elif decl.name == "module" and path.endswith("go.mod"):
             named = decl.told[0].removeprefix("module").strip(' "')
             found[GO_MODULES, named] = (Decl("key", named, GO_MODULES, path=path),)
+        elif decl.context in (f"{stem}.package.name", f"{stem}.lib.name"):
+            named = decl.told[0].partition("=")[2].strip(" \"'").replace("-", "_")
+            found[CRATES, named] = (Decl("key", named, CRATES, path=path),)
     return found
 
 
@@ -355,7 +401,16 @@ def _is_wild(imported: ImportFact) -> bool:
     return imported.name == "*" and (not imported.alias or imported.kind != "export")
 
 
-def _further_keys(decl: Decl, family: Family) -> Iterator[tuple[str, str]]:
+def _open_enums(decls: tuple[Decl, ...]) -> frozenset[str]:
+    """Return the enums whose constants are names of the scope around them, as C has it."""
+    return frozenset(
+        [d.full_name for d in decls if d.kind == "enum" and "scoped" not in d.modifiers]
+    )
+
+
+def _further_keys(
+    decl: Decl, family: Family, open_enums: frozenset[str]
+) -> Iterator[tuple[str, str]]:
     if decl.kind in CALLABLE and decl.kind != "macro":
         yield BY_NAME, decl.name
         if family.name == "go":
@@ -364,6 +419,8 @@ def _further_keys(decl: Decl, family: Family) -> Iterator[tuple[str, str]]:
             yield IMPLS, f"{decl.container.rpartition('.')[2]}.{decl.name}"
     elif decl.kind in TYPE_LIKE:
         yield BY_NAME, decl.name
+    elif decl.kind == "constant" and decl.container in open_enums:
+        yield decl.container.rpartition(".")[0], decl.name
 
 
 def _module_names(path: str, family: Family) -> list[str]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from contracts.extract import Body, Symbol
 from contracts.filemap import (
@@ -21,7 +24,7 @@ from contracts.filemap import (
     pack_facts,
 )
 from services.resolution.edges import MAX_CANDIDATES, STATES, FileEdges
-from services.resolution.ids import stable_ids, symbol_id, symbol_kind
+from services.resolution.ids import stable_numbers, symbol_id, symbol_kind
 from services.source.identifiers import words_of
 
 _WORD = re.compile(r"\w+")
@@ -29,7 +32,8 @@ _NAME, _PART, _CONTAINER, _SIGNATURE, _DOC = 24, 10, 4, 3, 1
 _DOC_WORDS = 40
 _DOC_HEAD = 400  # characters that hold as many words nearly always
 _SNIPPET = 160  # characters of a doc that a hit shows
-_UNRESOLVED = frozenset({STATES.index("unresolved"), STATES.index("ambiguous")})
+_OPEN_STATES = np.array([state in ("unresolved", "ambiguous") for state in STATES])
+_TAGS = np.array([RESOLVED, NAMED, CANDIDATE, RELATION], "u1")
 _QUALITIES = {"full": 2, "partial": 1}
 _KINDS = {kind: number for number, kind in enumerate(SYMBOL_KINDS)}
 
@@ -39,125 +43,138 @@ def columns_of(path: str, language: str, quality: str, body: Body, edges: FileEd
     symbols = body.symbols
     ids = [symbol_id(language, symbol) for symbol in symbols]
     kinds = [_KINDS.get(symbol_kind(symbol), 0) for symbol in symbols]
-    stable = [int(text[4:], 16) for text in stable_ids(path, language, symbols)]
-    terms = _Terms(symbols, kinds)
-    links = sorted(_links(edges), key=lambda link: (link[4], link[5], link[6], link[0]))
-    link = list(zip(*links, strict=True)) if links else [()] * 7
+    code = [symbol if kind else None for symbol, kind in zip(symbols, kinds, strict=True)]
+    terms, posting_term, posting_symbol, posting_weight = _terms(code)
+    links = _links(edges)
+    # of a file that did not parse as a whole nothing is certain
+    sure = links.confidence if quality == "full" else np.zeros(len(links.key), "u1")
     return Columns(
         ids=joined(ids),
-        names=joined(symbol.name for symbol in symbols),
+        names=joined([symbol.name for symbol in symbols]),
         id_key=_packed("<u8", [key_of(text) for text in ids]),
-        stable_key=_packed("<u8", stable),
-        kind=_packed("u1", kinds),
+        stable_key=_packed("<u8", stable_numbers(path, language, symbols)),
+        kind=bytes(kinds),
         start=_packed("<u4", [symbol.start_line for symbol in symbols]),
         end=_packed("<u4", [symbol.end_line for symbol in symbols]),
         parent=_packed("<i4", [symbol.parent for symbol in symbols]),
-        terms=joined(terms.terms),
-        posting_term=terms.numbers,
-        posting_symbol=terms.symbols,
-        posting_weight=terms.weights,
-        link_key=_packed("<u8", link[0]),
-        link_tag=_packed("u1", link[1]),
-        link_kind=_packed("u1", link[2]),
-        # of a file that did not parse as a whole nothing is certain
-        link_confidence=_packed("u1", link[3] if quality == "full" else [0] * len(link[3])),
-        link_source=_packed("<i4", link[4]),
-        link_line=_packed("<u4", link[5]),
-        link_row=_packed("<u4", link[6]),
+        terms=joined(terms),
+        posting_term=posting_term,
+        posting_symbol=posting_symbol,
+        posting_weight=posting_weight,
+        link_key=links.key.tobytes(),
+        link_tag=links.tag.tobytes(),
+        link_kind=links.kind.tobytes(),
+        link_confidence=sure.tobytes(),
+        link_source=links.source.tobytes(),
+        link_line=links.line.tobytes(),
+        link_row=links.row.tobytes(),
         quality=_QUALITIES.get(quality, 0),
         references=len(edges.kind),
         language=language,
         facts=pack_facts(body.facts),
-        signatures=joined(
-            symbol.signature if kind else "" for symbol, kind in zip(symbols, kinds, strict=True)
-        ),
-        docs=joined(
-            " ".join(symbol.doc.split())[:_SNIPPET] if kind else ""
-            for symbol, kind in zip(symbols, kinds, strict=True)
-        ),
+        signatures=joined([symbol.signature if symbol else "" for symbol in code]),
+        docs=joined([" ".join(symbol.doc.split())[:_SNIPPET] if symbol else "" for symbol in code]),
     )
 
 
-def _packed(kind: str, values: Iterable[int]) -> bytes:
-    return np.array(list(values), kind).tobytes()
+def _packed(kind: str, values: list[int]) -> bytes:
+    return np.array(values, kind).tobytes()
 
 
-_Link = tuple[int, int, int, int, int, int, int]
+class _Links(NamedTuple):
+    """Whatever leads from the file to a symbol, in order of the symbols it leads from."""
+
+    key: npt.NDArray[np.uint64]
+    tag: npt.NDArray[np.uint8]
+    kind: npt.NDArray[np.uint8]
+    confidence: npt.NDArray[np.uint8]
+    source: npt.NDArray[np.int32]
+    line: npt.NDArray[np.uint32]
+    row: npt.NDArray[np.uint32]
 
 
-def _links(edges: FileEdges) -> Iterator[_Link]:
-    """(key, tag, kind, confidence, source, line, row) of whatever leads from the file to a symbol."""
-    strings = edges.strings
-    resolved = {number: key_of(strings[number]) for number in _distinct(edges.target)}
-    kind, confidence = edges.kind, edges.confidence
-    source, line = _read(edges.source, "<i4"), _read(edges.line, "<u4")
-    target, name = _read(edges.target, "<i4"), _read(edges.name, "<u4")
-    named: dict[int, int] = {}
+_DTYPES = ("<u8", "u1", "u1", "u1", "<i4", "<u4", "<u4")
+_NO_LINKS = _Links(*(np.zeros(0, dtype) for dtype in _DTYPES))
+
+
+def _links(edges: FileEdges) -> _Links:
+    if not edges.kind and not edges.relations:
+        return _NO_LINKS
+    target, name = np.frombuffer(edges.target, "<i4"), np.frombuffer(edges.name, "<u4")
+    state = np.frombuffer(edges.state, "u1")
     # Where all candidates are known, a symbol that is none of them is not meant.
-    settled = {row for row, found in edges.candidates if 0 < len(found) < MAX_CANDIDATES}
-    for row, state in enumerate(edges.state):
-        at = (kind[row], confidence[row], source[row], line[row], row)
-        if target[row] >= 0:
-            yield resolved[target[row]], RESOLVED, *at
-        elif state in _UNRESOLVED and row not in settled:
-            number = name[row]
-            key = named.get(number)
-            if key is None:
-                key = named[number] = key_of(strings[number], NAMED)
-            yield key, NAMED, *at
-    for row, candidates in edges.candidates:
-        for number in candidates:
-            at = (kind[row], confidence[row], source[row], line[row], row)
-            yield key_of(strings[number], CANDIDATE), CANDIDATE, *at
-    for row, relation in enumerate(edges.relations):
-        if relation.target:
-            key = key_of(relation.target, RELATION)
-            yield key, RELATION, relation.kind, relation.confidence, relation.source, 0, row
+    open_ = _OPEN_STATES[state] & (target < 0)
+    open_[[row for row, found in edges.candidates if 0 < len(found) < MAX_CANDIDATES]] = False
+    resolved, named = np.flatnonzero(target >= 0), np.flatnonzero(open_)
+    possible = [(row, number) for row, found in edges.candidates for number in found]
+    relations = [(row, one) for row, one in enumerate(edges.relations) if one.target]
+    rows = np.concatenate([resolved, named, np.array([row for row, _ in possible], np.int64)])
+    strings = edges.strings
+    given = [key_of(strings[number], CANDIDATE) for _, number in possible]
+    given += [key_of(one.target, RELATION) for _, one in relations]
+    sizes = (len(resolved), len(named), len(possible), len(relations))
+    found = (
+        np.concatenate([
+            _keys(target[resolved], strings, RESOLVED),
+            _keys(name[named], strings, NAMED),
+            np.array(given, "<u8"),
+        ]),
+        np.repeat(_TAGS, sizes),
+        _with(np.frombuffer(edges.kind, "u1")[rows], [one.kind for _, one in relations]),
+        _with(np.frombuffer(edges.confidence, "u1")[rows], [one.confidence for _, one in relations]),
+        _with(np.frombuffer(edges.source, "<i4")[rows], [one.source for _, one in relations]),
+        _with(np.frombuffer(edges.line, "<u4")[rows], [0] * len(relations)),
+        _with(rows.astype("<u4"), [row for row, _ in relations]),
+    )  # fmt: skip
+    order = np.lexsort((found[0], found[6], found[5], found[4]))
+    return _Links(*(column[order] for column in found))
 
 
-def _distinct(column: bytes) -> list[int]:
-    return [number for number in set(_read(column, "<i4")) if number >= 0]
+def _with(column: npt.NDArray[Any], more: list[int]) -> npt.NDArray[Any]:
+    return np.concatenate([column, np.array(more, column.dtype)]) if more else column
 
 
-def _read(column: bytes, kind: str) -> list[int]:
-    found: list[int] = np.frombuffer(column, kind).tolist()
+def _keys(numbers: npt.NDArray[Any], strings: tuple[str, ...], tag: int) -> npt.NDArray[np.uint64]:
+    """The keys of strings by their numbers."""
+    table = np.zeros(len(strings), "<u8")
+    for number in set(numbers.tolist()):
+        table[number] = key_of(strings[number], tag)
+    found: npt.NDArray[np.uint64] = table[numbers]
     return found
 
 
-class _Terms:
-    """The file's distinct terms in order, and the symbols each one leads to, in order as well."""
+def _terms(symbols: list[Symbol | None]) -> tuple[list[str], bytes, bytes, bytes]:
+    """The distinct terms of symbols of code in order; term, symbol and weight of every posting."""
+    weighted = [_weighted(symbol) if symbol else _NO_TERMS for symbol in symbols]
+    terms = sorted(set().union(*weighted))
+    numbers = {term: number for number, term in enumerate(terms)}
+    sizes = [len(found) for found in weighted]
+    count = sum(sizes)
+    term = np.fromiter(map(numbers.__getitem__, chain.from_iterable(weighted)), "<u4", count)
+    order = np.argsort(term, kind="stable")
+    symbol = np.repeat(np.arange(len(sizes), dtype="<u4"), sizes)
+    weight = np.frombuffer(bytes(chain.from_iterable(map(dict.values, weighted))), "u1")
+    return terms, term[order].tobytes(), symbol[order].tobytes(), weight[order].tobytes()
 
-    def __init__(self, symbols: tuple[Symbol, ...], kinds: list[int]) -> None:
-        found: dict[str, list[tuple[int, int]]] = {}
-        for index, symbol in enumerate(symbols):
-            if kinds[index]:
-                for term, weight in _weighted(symbol).items():
-                    uses = found.get(term)
-                    if uses is None:
-                        found[term] = [(index, weight)]
-                    else:
-                        uses.append((index, weight))
-        self.terms = sorted(found)
-        ordered = [found[term] for term in self.terms]
-        counts = [len(uses) for uses in ordered]
-        self.numbers = np.repeat(np.arange(len(counts), dtype="<u4"), counts).tobytes()
-        self.symbols = _packed("<u4", [index for uses in ordered for index, _ in uses])
-        self.weights = bytes([weight for uses in ordered for _, weight in uses])
+
+_NO_TERMS: dict[str, int] = {}
 
 
 def _weighted(symbol: Symbol) -> dict[str, int]:
     # In order of weight, so that of several places of a word the heaviest counts.
     found = dict.fromkeys([word.lower() for word in _first_words(symbol.doc)], _DOC)
-    for word in _WORD.findall(symbol.signature):
-        for part in words_of(word):
-            found[part] = _SIGNATURE
-    found.update(_around(symbol.fq_name))
-    whole, *parts = words_of(symbol.name) or ("",)
-    for part in parts:
-        found[part] = _PART
-    if whole:
-        found[whole] = _NAME
+    found.update(dict.fromkeys(_parts(symbol.signature), _SIGNATURE))
+    container, _, last = symbol.fq_name.rpartition(".")
+    found.update(_container(container))
+    name = symbol.name
+    if last != name or not name.isidentifier():  # else all of it is in the name
+        found.update(dict.fromkeys(_parts(last), _CONTAINER))
+    found.update(_named(name))
     return found
+
+
+def _parts(text: str) -> Iterator[str]:
+    return chain.from_iterable(map(words_of, _WORD.findall(text)))
 
 
 def _first_words(doc: str) -> list[str]:
@@ -169,15 +186,15 @@ def _first_words(doc: str) -> list[str]:
     return words[:_DOC_WORDS]
 
 
-def _around(full_name: str) -> dict[str, int]:
-    container, _, name = full_name.rpartition(".")
-    found = dict(_container(container))
-    for word in _WORD.findall(name):
-        for part in words_of(word):
-            found[part] = _CONTAINER
-    return found
-
-
 @lru_cache(maxsize=256)
 def _container(name: str) -> dict[str, int]:
-    return {part: _CONTAINER for word in _WORD.findall(name) for part in words_of(word)}
+    return dict.fromkeys(_parts(name), _CONTAINER)
+
+
+@lru_cache(maxsize=8_192)
+def _named(name: str) -> dict[str, int]:
+    whole, *parts = words_of(name) or ("",)
+    found = dict.fromkeys(parts, _PART)
+    if whole:
+        found[whole] = _NAME
+    return found

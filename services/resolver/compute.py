@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import selectors
 import struct
 import subprocess
 import sys
@@ -24,9 +23,10 @@ from msgspec import Struct
 
 from contracts.errors import Unavailable
 from contracts.extract import Body
-from services.resolution.resolver import Resolver
+from services.resolution.resolver import Resolver, summary_of
 from services.resolver import recall
 from services.resolver.live import Result, made
+from services.resolver.spread import spread
 from store import map_segment
 from store.read.live import Projections, Snapshot
 from store.read.maps import Maps
@@ -35,7 +35,6 @@ from store.rows import FileRow
 _LENGTH = struct.Struct("<I")
 _NICE = 10
 _SNAPSHOT_BODIES = 200
-_SHARES = 8  # pieces of the work for each process, so that none waits long for another
 _START = "import sys; sys.path[:0] = {path!r}; from services.resolver.compute import main; main()"
 
 
@@ -52,6 +51,7 @@ class Request(Struct, frozen=True, array_like=True):
 _encode = msgspec.msgpack.Encoder().encode
 _decode_request = msgspec.msgpack.Decoder(Request).decode
 _decode_result = msgspec.msgpack.Decoder(Result).decode
+_decode_summary = msgspec.msgpack.Decoder(tuple[str, bytes]).decode
 
 
 class Preparation(Struct, frozen=True, array_like=True):
@@ -153,12 +153,16 @@ def _resolve_all(request: Request, out: IO[bytes]) -> None:
     reader = _Reader(Path(request.projections), request.repo_id, rows)
     resolver = Resolver(reader.body)
     gc.disable()
-    resolver.declare((row.path, row.language, reader.body(row.path)) for row in request.rows)
-    resolver._fresh.clear()  # noqa: SLF001 - bodies are read again by whoever resolves them
-    reader.close()  # an environment must not be used across a fork
+    resolver.gather(
+        _decode_summary(frame)
+        for frame in spread(lambda paths: _summaries(reader, paths), list(rows), request.processes)
+    )
     gc.freeze()
     for phase in request.phases:
-        _resolve(resolver, reader, phase, request.processes, out)
+        for frame in spread(
+            lambda paths: _results(resolver, reader, paths), phase, request.processes
+        ):
+            out.write(_LENGTH.pack(len(frame)) + frame)
         out.write(_LENGTH.pack(0))
         out.flush()
 
@@ -211,72 +215,11 @@ class _Reader:
         self._snapshot, self._last = None, ("", _NO_BODY)
 
 
-def _resolve(
-    resolver: Resolver, reader: _Reader, paths: Sequence[str], processes: int, out: IO[bytes]
-) -> None:
-    if not paths:
-        return
-    size = max(1, -(-len(paths) // (processes * _SHARES)))
-    pieces = [paths[start : start + size] for start in range(0, len(paths), size)]
-    selector = selectors.DefaultSelector()
-    children: dict[int, int] = {}
-    for number in range(min(processes, len(pieces))):
-        mine = [path for piece in pieces[number::processes] for path in piece]
-        readable, writable = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(readable)
-            _share(resolver, reader, mine, writable)
-        os.close(writable)
-        children[readable] = child
-        selector.register(readable, selectors.EVENT_READ)
-    failed = False
-    while children:
-        for key, _ in selector.select():
-            with os.fdopen(os.dup(key.fd), "rb", buffering=0) as stream:
-                frame = _whole_frame(stream)
-            if frame is not None:
-                out.write(_LENGTH.pack(len(frame)) + frame)
-                continue
-            selector.unregister(key.fd)
-            os.close(key.fd)
-            _, status = os.waitpid(children.pop(key.fd), 0)
-            failed = failed or status != 0
-    if failed:
-        raise SystemExit(1)
+def _summaries(reader: _Reader, paths: Sequence[str]) -> Iterator[bytes]:
+    for path in paths:
+        yield _encode((path, summary_of(path, reader.rows[path].language, reader.body(path))))
 
 
-def _whole_frame(stream: IO[bytes]) -> bytes | None:
-    """One frame of an unbuffered pipe, however many reads it takes; None at its end."""
-    head = _exactly(stream, _LENGTH.size)
-    if head is None:
-        return None
-    return _exactly(stream, _LENGTH.unpack(head)[0])
-
-
-def _exactly(stream: IO[bytes], size: int) -> bytes | None:
-    data = bytearray()
-    while len(data) < size:
-        more = stream.read(size - len(data))
-        if not more:
-            return None
-        data += more
-    return bytes(data)
-
-
-def _share(resolver: Resolver, reader: _Reader, paths: Sequence[str], writable: int) -> None:
-    """Resolve a share and end; never returns."""
-    code = 1
-    try:
-        with os.fdopen(writable, "wb") as stream:
-            for result in _results(resolver, reader, paths):
-                frame = _encode(result)
-                stream.write(_LENGTH.pack(len(frame)) + frame)
-        code = 0
-    finally:
-        os._exit(code)
-
-
-def _results(resolver: Resolver, reader: _Reader, paths: Sequence[str]) -> Iterator[Result]:
+def _results(resolver: Resolver, reader: _Reader, paths: Sequence[str]) -> Iterator[bytes]:
     for path, edges, summary in resolver.resolve(paths):
-        yield made(reader.rows[path], reader.body(path), edges, summary)
+        yield _encode(made(reader.rows[path], reader.body(path), edges, summary))

@@ -23,7 +23,7 @@ import os
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 
 import msgspec
 from mode import Service
@@ -247,10 +247,11 @@ class Resolving(Service):
         computation = self._computations[live.repo_id] = Computation(request)
         try:
             for _ in phases:
-                while batch := await asyncio.to_thread(computation.take, _BATCH):
-                    live.known.update(await publish_edges(self._bus, target, batch))
-                    if self._ending.is_set():
-                        raise Unavailable("the resolver is stopping", hint="try again")
+                async with contextlib.aclosing(_batches(computation)) as batches:
+                    async for batch in batches:
+                        live.known.update(await publish_edges(self._bus, target, batch))
+                        if self._ending.is_set():
+                            raise Unavailable("the resolver is stopping", hint="try again")
         except BaseException:
             self._close(live.repo_id)
             raise
@@ -322,6 +323,7 @@ class Resolving(Service):
             self._grown = True
             started = now_ms()
             reply = await self._dispatch(command, cause)
+            await self._shown(reply.index_sequence)  # to whoever is next as well
             return msgspec.structs.replace(reply, elapsed_ms=now_ms() - started)
 
     async def _dispatch(self, command: AnyMapCommand, cause: str) -> MapReply:
@@ -336,6 +338,16 @@ class Resolving(Service):
                 return await Workspaces(self._bus, self._settings, self).end(command, cause)
             case RefreshOverlay():
                 return await Workspaces(self._bus, self._settings, self).refresh(command)
+
+    async def _shown(self, sequence: int) -> None:
+        """Wait, not for ever, until the projection has what was published."""
+        for _ in range(_FOLD_TRIES):
+            folded = self._folded
+            with self.projections.read() as snapshot:
+                if snapshot.positions().index >= sequence:
+                    return
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(folded.wait(), 1.0)
 
     async def _indexed(self, repo_id: str) -> None:
         """Wait until the repository is registered and no pass brings files."""
@@ -393,6 +405,22 @@ def _brings_files(newest: PassRow) -> bool:
     if newest.status != "Running" or now_ms() - newest.updated_ms > _STALLED_MS:
         return False
     return newest.phase in _EARLY
+
+
+async def _batches(computation: Computation) -> AsyncGenerator[list[Result]]:
+    """The results of a phase; the next ones are read while some are stored."""
+    reading = asyncio.create_task(asyncio.to_thread(computation.take, _BATCH))
+    try:
+        while batch := await reading:
+            reading = asyncio.create_task(asyncio.to_thread(computation.take, _BATCH))
+            yield batch
+    finally:
+        reading.add_done_callback(_heard)
+
+
+def _heard(reading: asyncio.Task[list[Result]]) -> None:
+    if not reading.cancelled():
+        reading.exception()  # of one that is no longer waited for
 
 
 def _taken(results: Iterator[Result], limit: int, ending: threading.Event) -> list[Result]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
 from msgspec import Struct
 
 from contracts.errors import Unavailable
@@ -207,17 +208,27 @@ def facts_in(body: bytes) -> tuple[Fact, ...]:
 
 def symbols_changed(before: Kept | None, after: Entry | None) -> int:
     """How many symbols were added, changed or deleted between two versions of a file."""
-    old = {} if before is None else _symbols(before.file.language, before.body)
-    new = {} if after is None else _symbols(after.file.language, after.body)
+    kept = [version for version in (before, after) if version is not None]
+    bodies = [unpack_body(version.body) for version in kept]
+    told = all(len(body.digests) == 4 * len(body.symbols) for body in bodies)  # not by older ones
+    found = [
+        _symbols(version.file.language, body, told)
+        for version, body in zip(kept, bodies, strict=True)
+    ]
+    old = found[0] if before is not None else {}
+    new = found[-1] if after is not None else {}
     return sum(old.get(name) != new.get(name) for name in {*old, *new})
 
 
-def _symbols(language: str, body: bytes) -> dict[str, tuple[object, ...]]:
-    return {
-        symbol_id(language, symbol): _content_of(symbol) for symbol in unpack_body(body).symbols
-    }
+def _symbols(language: str, body: Body, told: bool) -> dict[str, list[tuple[object, ...]]]:
+    """What each symbol is and holds; of one that is declared several times, all of it."""
+    digests = np.frombuffer(body.digests, "<u4").tolist() if told else [0] * len(body.symbols)
+    found: dict[str, list[tuple[object, ...]]] = {}
+    for symbol, digest in zip(body.symbols, digests, strict=True):
+        found.setdefault(symbol_id(language, symbol), []).append(_content_of(symbol, digest))
+    return found
 
 
-def _content_of(symbol: Symbol) -> tuple[object, ...]:
-    lines = symbol.end_line - symbol.start_line
-    return (symbol.kind, symbol.signature, symbol.doc, lines, symbol.end_byte - symbol.start_byte)
+def _content_of(symbol: Symbol, digest: int) -> tuple[object, ...]:
+    size = symbol.end_byte - symbol.start_byte
+    return symbol.kind, symbol.signature, symbol.doc, size, digest

@@ -8,10 +8,11 @@ import pytest
 from contracts.extract import Body
 from ops.bench import scip
 from services.resolution.edges import RELATION_KINDS, FileEdges, decode, encode
-from services.resolution.expressions import chain_of, type_of, type_text_of
+from services.resolution.expressions import TYPE_OPEN, chain_of, type_of, type_text_of
 from services.resolution.file_edges import FileResolver
 from services.resolution.ids import stable_ids, symbol_id, symbol_kind
-from services.resolution.resolver import Resolver
+from services.resolution.overload_rules import plain
+from services.resolution.resolver import Resolver, summary_of
 from services.resolution.summary import SUMMARY_VERSION, Summary, summarise
 from tests.resolution_project import Project, change_of
 
@@ -223,15 +224,19 @@ function use(deep: Deep<Box>, same: Same, box: Box) {
 
 def test_a_cold_build_may_be_shared_between_processes() -> None:
     project = shop()
-    parent = Resolver(lambda path: project.bodies[path])
-    paths = parent.declare([(path, "python", body) for path, body in project.bodies.items()])
-    child = parent.fork(lambda path: project.bodies[path])
-    shares = [*child.resolve(paths[::2]), *parent.resolve(paths[1::2])]
-    for path, edges, summary in shares:
+    bodies = project.bodies
+    parent = Resolver(lambda path: bodies[path])
+    parent.gather([(path, summary_of(path, "python", bodies[path])) for path in reversed(bodies)])
+    child = parent.fork(lambda path: bodies[path])
+    paths = sorted(bodies)
+    summaries = {}
+    for path, edges, summary in [*child.resolve(paths[::2]), *parent.resolve(paths[1::2])]:
         assert edges == project.found[path]
-        parent.settle(path, summary)
+        summaries[path] = summary
+    later = Resolver(lambda path: bodies[path])
+    later.load(summaries)
     changed = STORE.replace("save", "keep")
-    assert parent.declare([change_of("shop/store.py", changed)]) == ["shop/store.py", "shop/use.py"]
+    assert later.declare([change_of("shop/store.py", changed)]) == ["shop/store.py", "shop/use.py"]
 
 
 def test_expressions_are_taken_apart() -> None:
@@ -259,3 +264,60 @@ def test_an_index_of_another_indexer_is_read() -> None:
     assert list(scip.documents(index)) == [
         ("a.py", [scip.Occurrence(5, 2, 5, "s", scip.DEFINITION)])
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "chain"),
+    [
+        ("(new A()).b()", ("A", "()", "b", "()")),
+        ("(new A).b", ("A", "()", "b")),
+        ("(new\\App\\A()).b", ("\\", "App", "A", "()", "b")),
+        ("((A)o).b", (TYPE_OPEN + "A", "b")),
+        ("((List<A>)o).b", (TYPE_OPEN + "List<A>", "b")),
+        ("(o as A).b", (TYPE_OPEN + "A", "b")),
+        ("(o as unknown as Map<string,A>).b", (TYPE_OPEN + "Map<string,A>", "b")),
+        ("(<A>o).b", (TYPE_OPEN + "A", "b")),
+        ("(o as!A).b", (TYPE_OPEN + "A", "b")),
+        ("(await p).b", ("p", "b")),
+        ("(clone$x)->b", ("$x", "b")),
+        ("(a??b).c", ("a", "c")),
+        ("($x=f()).c", ("f", "()", "c")),
+        ("(*p).b", ("p", "b")),
+        ("((((a))).b).c", ("a", "b", "c")),
+        ("static_cast<A*>()->b", (TYPE_OPEN + "A*", "b")),
+        ("o.asInstanceOf[A].b", (TYPE_OPEN + "A", "b")),
+        ("::a::b", ("\\", "a", "b")),
+        ("(a==b).c", None),
+        ("(a?b:c).d", None),
+        ("(fn()=>1).c", None),
+        ("(a", None),
+        ("()", None),
+        ("(" * 80 + ")" * 80, None),
+    ],
+)
+def test_expressions_in_brackets_are_taken_apart(text: str, chain: tuple[str, ...] | None) -> None:
+    assert chain_of(text) == chain
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "told"),
+    [
+        ("java", "final java.util.Map<String, List<A>>", "Map"),
+        ("java", "byte[]...", "byte[][]"),
+        ("csharp", "System.Int32", "int"),
+        ("csharp", "List<Dictionary<int, A>>", "List"),
+        ("cpp", "const std::string&", "string"),
+        ("cpp", "conststd::string&", "string"),
+        ("cpp", "const char* const", "char*"),
+        ("cpp", "constraint&", "constraint"),
+        ("cpp", "struct Item*", "Item*"),
+        ("cpp", "const_iterator", "const_iterator"),
+        ("kotlin", "int", "Int"),
+        ("kotlin", "(Int) -> Unit", "(Int)->Unit"),
+        ("swift", "Swift.String", "String"),
+    ],
+)
+def test_types_are_plain_whatever_a_language_writes_around_them(
+    language: str, text: str, told: str
+) -> None:
+    assert plain(text, language) == told

@@ -1,0 +1,69 @@
+"""Is all work done once, whichever fork does it, and is a fork that dies noticed?"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from services.resolution.index import Index
+from services.resolution.summary import decode
+from services.resolver.spread import spread
+from tests.golden.test_resolution import CASES, read
+from tests.resolution_project import Project
+
+
+def _echoed(paths: Sequence[str]) -> Iterator[bytes]:
+    for path in paths:
+        yield path.encode() * 50
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 2_000])
+def test_every_file_is_worked_on_once(count: int) -> None:
+    paths = [f"{number:07d}" for number in range(count)]
+    found = list(spread(_echoed, paths, 3))
+    assert sorted(found) == [path.encode() * 50 for path in paths]
+
+
+def test_a_frame_may_be_larger_than_a_pipe() -> None:
+    def large(paths: Sequence[str]) -> Iterator[bytes]:
+        for path in paths:
+            yield path.encode() * 300_000
+
+    found = list(spread(large, ["a", "b", "c"], 2))
+    assert sorted(frame[:1] for frame in found) == [b"a", b"b", b"c"]
+    assert {len(frame) for frame in found} == {300_000}
+
+
+@pytest.mark.parametrize("fatal", [True, False])
+def test_a_fork_that_dies_ends_the_process(fatal: bool) -> None:
+    def dying(paths: Sequence[str]) -> Iterator[bytes]:
+        for path in paths:
+            if path == "50":
+                if fatal:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                raise ValueError(path)
+            yield path.encode()
+
+    with pytest.raises(SystemExit):
+        list(spread(dying, [str(number) for number in range(100)], 2))
+
+
+def test_an_index_filled_at_once_is_the_one_made_file_by_file() -> None:
+    for case in sorted(CASES.glob("*.txt")):
+        project = Project(read(case.read_text())[0])
+        stored = list(project.summaries.items())
+        random.Random(case.stem).shuffle(stored)
+        filled, replaced = Index(), Index()
+        filled.fill([(path, decode(data)) for path, data in stored])
+        for path, data in stored:
+            replaced.replace(path, decode(data))
+        assert filled.summaries == replaced.summaries
+        assert _facts(filled) == _facts(replaced), case.stem
+
+
+def _facts(index: Index) -> dict[str, object]:
+    return {name: space.members for name, space in index.spaces.items() if space.members}
