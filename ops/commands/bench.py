@@ -172,12 +172,13 @@ def _idle(path: Path, state: Path) -> dict[str, Any]:
         time.sleep(30)
         after = _cpu_seconds(node)
         used = sum(after[pid] - before[pid] for pid in before.keys() & after.keys())
-        rss, pss = _memory(node)
+        found = _memory(node)
         share = used / (time.monotonic() - started)
         return {
             "cpu_percent_of_a_core": round(100 * share, 2),
-            "rss_mb": rss >> 20,
-            "pss_mb": pss >> 20,
+            "rss_mb": sum(rss for _, rss, _ in found) >> 20,
+            "pss_mb": sum(pss for _, _, pss in found) >> 20,
+            "pss_mb_by_process": ", ".join(f"{name} {pss >> 20}" for name, _, pss in found),
         }
 
 
@@ -188,10 +189,14 @@ def _cpu_seconds(node: Node) -> dict[int, float]:
     return {pid: float(each.user + each.system) for pid, each in times.items()}
 
 
-def _memory(node: Node) -> tuple[int, int]:
+def _memory(node: Node) -> list[tuple[str, int, int]]:
+    """Name, resident and proportional size of each process."""
     root = psutil.Process(node.process.pid)
-    found = [process.memory_full_info() for process in (root, *root.children(recursive=True))]
-    return sum(info.rss for info in found), sum(info.pss for info in found)
+    found = [
+        (process.name(), process.memory_full_info())
+        for process in (root, *root.children(recursive=True))
+    ]
+    return [(name, info.rss, info.pss) for name, info in found]
 
 
 def _restart(path: Path, state: Path) -> dict[str, Any]:

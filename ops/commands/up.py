@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from pathlib import Path
 from typing import Any, cast
@@ -11,11 +10,9 @@ from typing import Any, cast
 import msgspec
 
 from contracts.errors import InvalidArgument, Unavailable
-from ops.node import broker, lock, screen
+from ops.node import broker, lock
 from ops.node.options import add_broker, add_offer, add_state, base_settings, named_state
 from ops.node.state import State, default, resolve_roots
-from ops.node.supervisor import Node, Plan
-from services.kernel import logs
 from services.kernel.settings import Settings
 
 
@@ -42,7 +39,6 @@ def run(args: argparse.Namespace) -> int:
     roots, workspace_roots = chosen_roots(args.paths, args.workspace_root)
     settings = node_settings(args, roots, workspace_roots)
     state = State(Path(settings.state_dir))
-    logs.configure(settings.log_level, as_json=settings.log_json, worker="node")
     _known_choices(settings)
     state.prepare()
     own = broker.Broker(state)
@@ -51,15 +47,24 @@ def run(args: argparse.Namespace) -> int:
         if not args.no_http:
             settings = msgspec.structs.replace(settings, port=chosen_port(args, settings))
         own.stop_orphan()
-        plan = Plan(
+        pid = 0
+        if not settings.nats_url:
+            own.prepare()
+            pid = own.start(held.descriptor)
+        # What runs the rest is imported while the broker starts.
+        from ops.node import screen, supervisor
+        from services.kernel import logs
+
+        logs.configure(settings.log_level, as_json=settings.log_json, worker="node")
+        plan = supervisor.Plan(
             settings=settings,
             roots=tuple(roots),
-            own_broker=not settings.nats_url,
             http=not args.no_http,
             bound_to_input=args.bound_to_input,
         )
         shown = screen.choose(verbose=args.verbose, as_json=args.json)
-        return asyncio.run(Node(plan, state, held, shown, _ready).run())
+        running = supervisor.OwnBroker(own, pid) if pid else None
+        return supervisor.run(supervisor.Node(plan, state, held, shown, _ready, running))
     finally:
         held.release()
 

@@ -55,6 +55,7 @@ class Reaper:
         """The future exit code (negative: the signal) of a child that was just started."""
         future: asyncio.Future[int] = self._loop.create_future()
         self._waiting[pid] = future
+        self._loop.call_soon(self._collect)  # it may have ended before anybody listened
         return future
 
     def _collect(self) -> None:

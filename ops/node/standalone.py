@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import msgspec
 
 from contracts.envelope import now_ms
-from ops.node import lock, process
+from ops.node import lock
 from ops.node.broker import Broker
 from ops.node.state import State
 from services.kernel.settings import Settings
@@ -29,11 +29,7 @@ def broker_alone(state: State, settings: Settings) -> Iterator[Settings]:
         held.tell(
             lock.Holder(pid=os.getpid(), started_ms=now_ms(), roots=told.roots if told else ())
         )
-        pid = process.start(
-            process.replaced(broker.command(), os.environ),
-            process.Pipes(keep=held.descriptor),
-            death=signal.SIGTERM,
-        )
+        pid = broker.start(held.descriptor)
         try:
             yield msgspec.structs.replace(
                 settings,

@@ -34,6 +34,7 @@ from ops.node.children import Child, Lines, Reaper
 from ops.node.fleet import Fleet, processors
 from ops.node.lock import Holder, StateLock
 from ops.node.onboarding import Onboarding
+from ops.node.relief import Relief, spent_by
 from ops.node.screen import Screen
 from ops.node.state import State
 from services.kernel.bus import Bus, Msg
@@ -44,11 +45,7 @@ _PIPELINE = ("walker", "reconciler", "memory", "embedder", "ann")
 _STOP_S = 20.0
 _OWN_BROKER_S = 120.0  # a broker that recovers large streams takes its time
 _OTHER_BROKER_S = 15.0  # one that is named is expected to run
-# The Go runtime lets garbage grow to the size of what lives; what lives here is mostly page cache.
-# The limit must stay above what a broker of 60,000 subjects holds (docs/benchmarks.md), or it does
-# nothing but collect.
-_BROKER_ENVIRON = {"GOMEMLIMIT": "112MiB", "GOGC": "60"}
-_DISK_LOOK_S = 10.0
+_LOOK_S = 10.0
 _OF_NO_REPOSITORY = "progress.-."
 
 
@@ -57,9 +54,15 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     settings: Settings  # of the workers; nats_url is filled in when the broker is ours
     roots: tuple[Path, ...] = ()  # repositories to register
-    own_broker: bool = True
     http: bool = True  # serve MCP over HTTP
     bound_to_input: bool = False  # stop when standard input ends
+
+
+class OwnBroker(Struct, frozen=True):
+    """The broker of this node, and the process that it was started as."""
+
+    broker: Broker
+    pid: int
 
 
 class Node:
@@ -72,13 +75,16 @@ class Node:
         lock: StateLock,
         screen: Screen,
         ready: Callable[[str], None],
+        own: OwnBroker | None = None,
     ) -> None:
         self._plan, self._state, self._lock = plan, state, lock
         self._screen, self._announce = screen, ready
         self._settings = plan.settings
         self._cold = not (state.projections / "current").exists()
         self._started_ms = now_ms()
-        self._broker = Broker(state) if plan.own_broker else None
+        self._own = own
+        self._fleet: Fleet | None = None  # once there is one to change
+        self._relief: Relief | None = None  # of the broker that is ours
         self._children: list[Child] = []
         self._extractors: list[Child] = []
         self._lifeline, self._lifeline_end = os.pipe()
@@ -98,7 +104,7 @@ class Node:
             loop.add_reader(0, self._input)
         self._tell()
         work = self._task(self._work())
-        self._task(self._watch_disk())
+        self._task(self._look_around())
         try:
             self._failed.add_done_callback(lambda _: self._stop.set())
             await self._stop.wait()
@@ -112,53 +118,72 @@ class Node:
 
     async def _work(self) -> None:
         """Start everything, register the repositories, say that it is ready, then follow the progress."""
-        if self._broker is not None:
-            self._broker.prepare()
-            self._settings = msgspec.structs.replace(
-                self._settings, nats_url=self._broker.url, nats_users_file=str(self._state.users)
-            )
-            self._tell()
-            self._child("broker", self._start_broker, signal.SIGINT, self._broker.last_words)
-        if self._plan.http:
-            # First: what it has to import takes the longest.
-            if process.FORKS:
-                workers.preload_query()
-            self._worker(workers.QUERY, (workers.QUERY,))
-        if process.FORKS:
-            workers.preload_pipeline()
-        self._worker("projector", ("projector",))
-        self._worker("pipeline", _PIPELINE)
-        self._worker("resolver", ("resolver",))
-        if self._cold:
-            self._start_extractors(processors())
+        if self._own is not None:
+            self._keep_broker(self._own)
         bus = Bus(self._settings, "ops")
-        await bus.start(patience_s=_OWN_BROKER_S if self._broker else _OTHER_BROKER_S)
         try:
-            await provision(bus, replicas=self._settings.replicas)
-            self._fleet = Fleet(
-                lambda: _backlog(bus), self._resize, len(self._extractors) or 1, processors()
-            )
+            if self._own is None:
+                # To find it may take a thread, and who has threads had better not fork.
+                await self._start_workers()
+                await self._open(bus)
+            else:
+                opening = asyncio.create_task(self._open(bus))
+                try:
+                    await self._start_workers()
+                    await opening
+                finally:
+                    # A connection that somebody leaves half open would keep the process from ending.
+                    opening.cancel()
+                    await asyncio.wait([opening])
+            if self._own is not None:
+                broker = self._children[0]
+                self._relief = Relief(bus, lambda: spent_by(broker.pid))
             await bus.subscribe("progress.>", self._on_progress)
             await Onboarding(bus, self._settings.node).run(self._plan.roots)
+            if self._cold:
+                self._start_extractors(processors())
             if self._plan.http:
                 url = await self._serving
                 self._screen.clear()
                 self._announce(url)
             if not self._extractors:
                 self._start_extractors(1)
+            self._fleet = Fleet(
+                lambda: _backlog(bus), self._resize, len(self._extractors), processors()
+            )
             self._fleet.nudge()
             await self._stop.wait()
         finally:
             await bus.stop()
 
-    def _start_broker(self) -> int:
-        assert self._broker is not None
-        pipes = process.Pipes(keep=self._lock.descriptor)
-        return process.start(
-            process.replaced(self._broker.command(), _BROKER_ENVIRON | os.environ),
-            pipes,
-            death=signal.SIGTERM,
+    async def _open(self, bus: Bus) -> None:
+        """Connect to the broker, and see to it that it has what the workers ask for."""
+        await bus.start(patience_s=_OWN_BROKER_S if self._own else _OTHER_BROKER_S)
+        await provision(bus, replicas=self._settings.replicas)
+
+    def _keep_broker(self, own: OwnBroker) -> None:
+        self._settings = msgspec.structs.replace(
+            self._settings, nats_url=own.broker.url, nats_users_file=str(self._state.users)
         )
+        self._tell()
+        started = [own.pid]
+
+        def start() -> int:
+            return started.pop() if started else own.broker.start(self._lock.descriptor)
+
+        self._child("broker", start, signal.SIGINT, own.broker.last_words)
+
+    async def _start_workers(self) -> None:
+        if self._plan.http:
+            # First: what it has to import takes the longest.
+            if process.FORKS:
+                workers.preload_query()
+            self._worker(workers.QUERY, (workers.QUERY,))
+        if process.FORKS:
+            await workers.preload_pipeline()
+        self._worker("projector", ("projector",))
+        self._worker("pipeline", _PIPELINE)
+        self._worker("resolver", ("resolver",))
 
     def _worker(self, name: str, names: Sequence[str]) -> Child:
         words: list[Lines] = []
@@ -262,15 +287,20 @@ class Node:
 
     async def _on_progress(self, message: Msg) -> None:
         self._screen.progress(message.data)
-        if not message.subject.startswith(_OF_NO_REPOSITORY):  # workers tell of themselves there
+        if self._relief is not None:
+            self._relief.stirred()
+        of_workers = message.subject.startswith(_OF_NO_REPOSITORY)  # they tell of themselves there
+        if self._fleet is not None and not of_workers:
             self._fleet.nudge()
         if self._state.is_full() and not self._failed.done():
             self._failed.set_result(self._state.full())
 
-    async def _watch_disk(self) -> None:
+    async def _look_around(self) -> None:
         while not self._stop.is_set():
-            await asyncio.sleep(_DISK_LOOK_S)
+            await asyncio.sleep(_LOOK_S)
             self._check_disk()
+            if self._relief is not None:
+                await self._relief.look()
 
     def _check_disk(self) -> None:
         """Stop in order while that is possible; the broker and LMDB both need space to go on."""
@@ -320,6 +350,11 @@ class Node:
         os.close(self._lifeline_end)
         for task in self._tasks:
             task.cancel()
+
+
+def run(node: Node) -> int:
+    """Run a node until a signal; returns the exit code."""
+    return asyncio.run(node.run())
 
 
 async def _backlog(bus: Bus) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import importlib
 import os
@@ -15,7 +16,7 @@ from pathlib import Path
 import ops
 from contracts.errors import InvalidArgument
 from ops.node.process import rename
-from services.kernel import logs, memory
+from services.kernel import lean, logs, memory
 from services.kernel.settings import Settings, to_environment
 
 PIPELINE = (
@@ -30,6 +31,8 @@ PIPELINE = (
 )
 WORKERS = (*PIPELINE, "query")
 QUERY = "query"
+# What the query service and the others both import.
+_SHARED = ("numpy", "services.kernel.bus", "services.source.terms", "store.read.live")
 
 
 def check(names: Sequence[str]) -> None:
@@ -43,18 +46,25 @@ def check(names: Sequence[str]) -> None:
 
 def preload_query() -> None:
     """Import what the query service shares with the rest, before it is forked."""
-    importlib.import_module("numpy")
-    _settle()
+    with lean.uncollected():
+        for name in _SHARED:
+            importlib.import_module(name)
+    gc.freeze()
 
 
-def preload_pipeline() -> None:
-    """Import what the other workers need before they are forked: once instead of once in each."""
-    from services.kernel import shell
+async def preload_pipeline() -> None:
+    """Import what the other workers need before they are forked: once instead of once in each.
 
-    for name in PIPELINE:
-        importlib.import_module(f"services.{name}.main")
-    shell.warm()
-    _settle()
+    Between two imports others have their turn.
+    """
+    with lean.uncollected():
+        for name in ("kernel.shell", *(f"{name}.main" for name in PIPELINE)):
+            importlib.import_module(f"services.{name}")
+            await asyncio.sleep(0)
+        from services.kernel import shell
+
+        shell.warm()
+    gc.freeze()  # pages of objects that are never collected again stay shared with the children
 
 
 def preload_extractor() -> None:
@@ -62,12 +72,8 @@ def preload_extractor() -> None:
     from services.source import tokens
 
     tokens.count("")
-    _settle()
-
-
-def _settle() -> None:
-    gc.collect()
-    gc.freeze()  # pages of objects that are never collected again stay shared with the children
+    memory.trim()  # a seventh of them is what loading leaves behind
+    gc.freeze()
 
 
 def run(settings: Settings, names: Sequence[str]) -> int:
@@ -79,15 +85,20 @@ def run(settings: Settings, names: Sequence[str]) -> int:
     rename(f"repofold work {'+'.join(names)} --state {settings.state_dir}")
     logs.configure(settings.log_level, as_json=settings.log_json, worker="+".join(names))
     if "extractor" not in names:
-        memory.lean()  # extractors use and free much all the time, and are replaced when idle
+        # Extractors use and free much all the time, and are replaced when idle.
+        memory.lean(trims=QUERY not in names)
     if list(names) == [QUERY]:
-        from services.query import main as query
+        with lean.uncollected():
+            from services.query import http, serve  # noqa: F401 - what it imports once it starts
+            from services.query import main as query
 
         return query.run(settings)
-    from services.kernel import shell
+    with lean.uncollected():
+        from services.kernel import shell
 
-    assemblers = {name: importlib.import_module(f"services.{name}.main").assemble for name in names}
-    return shell.run(settings, assemblers)
+        shell.warm()
+        mains = {name: importlib.import_module(f"services.{name}.main") for name in names}
+    return shell.run(settings, {name: main.assemble for name, main in mains.items()})
 
 
 def hold_on_to_lifeline() -> None:

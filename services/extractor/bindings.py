@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from contracts.extract import Binding
+from services.extractor.blocks import Row, read_blocks
 from services.extractor.reader import Reader
 from services.extractor.references import Uses
 from services.extractor.table import Lines, Table
 
 MAX_BINDINGS = 20_000
-_Row = tuple[int, int, str, str, str]  # start, scope, name, type, origin
 _FIELDS = frozenset({"field", "property"})
 _CALLABLE = frozenset({"function", "method", "constructor"})
 
 
 def read_bindings(reader: Reader, table: Table, lines: Lines, uses: Uses) -> tuple[Binding, ...]:
     """Return bindings by line; `local` ones say only that a called name is not a global."""
-    found: list[_Row] = []
+    found: list[Row] = []
     self_name = reader.grammar.self_name
     for draft in table.drafts:
         if draft.kind in _CALLABLE:
@@ -40,6 +40,7 @@ def read_bindings(reader: Reader, table: Table, lines: Lines, uses: Uses) -> tup
         if (scope, name) not in known:
             known.add((scope, name))
             found.append((start, scope, name, "", "local"))
+    found += read_blocks(reader, table, known)
     rows = sorted(set(found))[:MAX_BINDINGS]
     at_lines = lines.of([row[0] for row in rows])
     return tuple(

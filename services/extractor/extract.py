@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from zlib import crc32
 
 import msgspec
 import numpy as np
@@ -71,12 +72,13 @@ class _Reading:
 
 @dataclass(frozen=True)
 class _Unfinished:
-    """A file whose text and structure are read and whose terms are not counted yet."""
+    """A file whose structure is read; its tokens and terms are counted with those of other files."""
 
     language: str
     kind: str
     detail: str
-    extract: Extract  # without terms
+    text: str
+    extract: Extract  # without tokens and terms
     words: FileWords
 
 
@@ -88,20 +90,29 @@ def extract_file(path: RepoPath, data: bytes) -> Extraction:
     return extract_files([(path, data)])[0]
 
 
-def extract_files(files: Sequence[tuple[RepoPath, bytes]]) -> list[Extraction]:
-    """What `extract_file` gives for each file; their terms are counted together, which is quicker."""
+def extract_files(
+    files: Sequence[tuple[RepoPath, bytes]], packed: Sequence[bytes] = ()
+) -> list[Extraction]:
+    """What `extract_file` gives for each file; their terms are counted together, which is quicker.
+
+    `packed` is what `compressed` gives for each file's bytes, where the caller has it: for most files
+    their text is just that.
+    """
     # Nodes by the hundred thousand, and no cycles: the collector would only walk them in vain.
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return _finished([_begun(path, data) for path, data in files])
+        known = packed or [b""] * len(files)
+        return _finished(
+            [_begun(path, data, own) for (path, data), own in zip(files, known, strict=True)]
+        )
     finally:
         if collecting:
             gc.enable()
 
 
-def _begun(path: RepoPath, data: bytes) -> Extraction | _Unfinished:
-    data = to_utf8(data)
+def _begun(path: RepoPath, raw: bytes, packed: bytes) -> Extraction | _Unfinished:
+    data = to_utf8(raw)
     kind = kind_of(path)
     language = language_of(path, data[:128])
     reason = generated_reason(path, data) or minified_reason(path, data)
@@ -115,17 +126,26 @@ def _begun(path: RepoPath, data: bytes) -> Extraction | _Unfinished:
         detail = f"structure not read: {_described(error)}"
         reading = _scanned(path, "", data, lines, "partial")
     try:
-        extract = _extract(data, lines, reading)
-        return _Unfinished(language, kind, detail, extract, _words(path, data, reading))
+        text = data.removeprefix(_BOM).decode(errors="replace")
+        head = text[:PROJECTION_CHARS].encode()
+        projection = packed if packed and head == raw else compressed(head)
+        extract = _extract(projection, data, lines, reading)
+        return _Unfinished(language, kind, detail, text, extract, _words(path, data, reading))
     except Exception as error:  # noqa: BLE001 - one odd file must not stop a pass
         return Extraction(language, kind, "extract_failed", _described(error))
 
 
 def _finished(begun: Sequence[Extraction | _Unfinished]) -> list[Extraction]:
-    """Add the terms, all at once; one by one when a file among them cannot be counted."""
-    words = [each.words for each in begun if isinstance(each, _Unfinished)]
+    """Add tokens and terms, all at once; one by one when a file among them cannot be counted.
+
+    Either kind of counting looks into tables as large as a processor's cache, which would be read
+    anew if files were parsed in between.
+    """
+    unfinished = [each for each in begun if isinstance(each, _Unfinished)]
     try:
-        counted = iter(build_terms_many(words))
+        token_counts = [tokens.count(each.text) for each in unfinished]
+        terms = build_terms_many([each.words for each in unfinished])
+        counted = iter(zip(token_counts, terms, strict=True))
     except Exception as error:  # noqa: BLE001 - one odd file must not stop a pass
         if len(begun) > 1:
             return [_finished([each])[0] for each in begun]
@@ -134,12 +154,13 @@ def _finished(begun: Sequence[Extraction | _Unfinished]) -> list[Extraction]:
             for each in begun
         ]
     return [
-        each if isinstance(each, Extraction) else _with_terms(each, next(counted)) for each in begun
+        each if isinstance(each, Extraction) else _with_counts(each, *next(counted))
+        for each in begun
     ]
 
 
-def _with_terms(begun: _Unfinished, terms: Terms) -> Extraction:
-    extract = msgspec.structs.replace(begun.extract, terms=terms)
+def _with_counts(begun: _Unfinished, token_count: int, terms: Terms) -> Extraction:
+    extract = msgspec.structs.replace(begun.extract, token_count=token_count, terms=terms)
     return Extraction(begun.language, begun.kind, skipped_detail=begun.detail, extract=extract)
 
 
@@ -149,20 +170,22 @@ def _described(error: Exception) -> str:
     return f"{type(error).__name__} at {place}: {error}"[:_DETAIL_CHARS]
 
 
-def _extract(data: bytes, lines: Lines, reading: _Reading) -> Extract:
-    text = data.removeprefix(_BOM).decode(errors="replace")
+def _extract(projection: bytes, data: bytes, lines: Lines, reading: _Reading) -> Extract:
+    whole = memoryview(data)
+    spans = [whole[symbol.start_byte : symbol.end_byte] for symbol in reading.symbols]
     return Extract(
         extractor_version=EXTRACTOR_VERSION,
         quality=reading.quality,
         line_count=lines.count,
-        token_count=tokens.count(text),
-        text=compressed(text[:PROJECTION_CHARS].encode()),
+        token_count=0,
+        text=projection,
         symbols=reading.symbols,
         imports=reading.imports,
         references=reading.references,
         bindings=reading.bindings,
         chunks=reading.chunks,
         facts=reading.facts,
+        digests=np.array([crc32(span) for span in spans], "<u4").tobytes(),
     )
 
 
@@ -209,11 +232,13 @@ def _facts(source: Source) -> tuple[Fact, ...]:
 
 def _scanned(path: RepoPath, language: str, data: bytes, lines: Lines, quality: str) -> _Reading:
     table = settle(scan.outline(language, data))
+    declared = symbols(scan.module_of(path), table, lines)
     return _Reading(
         quality=quality,
         chunks=chunks.cut(data, None, lines),
         table=table,
-        symbols=symbols(scan.module_of(path), table, lines),
+        symbols=declared,
+        facts=_facts(Source(path, language, data, declared, (), None, lines, table)),
     )
 
 

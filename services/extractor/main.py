@@ -76,12 +76,14 @@ class Extractor:
             for job in jobs
         ]
         known = self._cache.get_many([key for key in keys if key])
+        counted.add("repofold.cache", "extracts", "hit", by=len(known))
         contents = {key: _decode(content) for key, content in known.items()}
         fresh = {
             key: job
             for job, key in zip(jobs, keys, strict=True)
             if key and key not in known and isinstance(job, ExtractJob)
         }
+        counted.add("repofold.cache", "extracts", "miss", by=len(fresh))
         made = dict(zip(fresh, _read(list(fresh.values())), strict=True))
         self._cache.put_many([(key, _encode(content)) for key, content in made.items()])
         contents |= made
@@ -141,6 +143,7 @@ def _to_record(job: AnyJob) -> AnyJob:
 
 
 def _read(jobs: Sequence[ExtractJob]) -> list[Cached]:
+    files = [(job.path, decompressed(job.data)) for job in jobs]
     return [
         Cached(
             found.language,
@@ -149,7 +152,7 @@ def _read(jobs: Sequence[ExtractJob]) -> list[Cached]:
             found.skipped_detail,
             None if found.extract is None else pack(found.extract),
         )
-        for found in extract_files([(job.path, decompressed(job.data)) for job in jobs])
+        for found in extract_files(files, [job.data for job in jobs])
     ]
 
 

@@ -52,6 +52,7 @@ TYPE_KINDS = frozenset({"class", "interface", "struct", "enum", "trait", "record
 _DOLLAR_NAMES = frozenset({"javascript", "typescript", "tsx"})  # `$` is a letter like any other
 _SELF_PREFIXES = ("self.", "cls.", "this.")
 _INNER_ARGUMENTS = re.compile(r"\([^()]*\)")
+_BRACKET = re.compile(r"[()]")
 _INNER_BLOCK = re.compile(r"\s*\{[^{}]*\}")
 _LOOSE = re.compile(r" ?([^\w ]) ?")
 _SPACE = re.compile(r"\s+")
@@ -246,16 +247,38 @@ class Reader:
         return text.startswith((b"//", b"/*", b"#")) and b"\n" not in text
 
 
-def short_expression(raw: bytes) -> str:
-    """Leave arguments and blocks out: `q.filter(a=f(b)).map { it }.all` is `q.filter().map{}.all`."""
+def short_expression(raw: bytes, groups: int = 4) -> str:
+    """Leave arguments and blocks out: `q.filter(a=f(b)).map { it }.all` is `q.filter().map{}.all`.
+
+    What stands in brackets in front is no arguments: `(new A(b)).c(d)` is `(new A()).c()`, down to
+    as many `groups` within each other.
+    """
     text = raw[-_EXPRESSION_BYTES:].decode(errors="replace")
+    if groups and text[:1] == "(" and (close := _group_end(text)) > 1:
+        inner = short_expression(text[1:close].strip().encode(), groups - 1)
+        text = f"({inner}){_without_arguments(text[close + 1 :].lstrip())}"
+    else:
+        text = _without_arguments(text)
+    return text if len(text) <= EXPRESSION_CHARS else "..." + text[-EXPRESSION_CHARS:]
+
+
+def _without_arguments(text: str) -> str:
     previous = ""
     while text != previous and ("(" in text or "{" in text):
         previous = text
         text = _INNER_BLOCK.sub("\1", _INNER_ARGUMENTS.sub("\0", text))
     text = text.replace("\0", "()").replace("\1", "{}")
-    text = _LOOSE.sub(r"\1", _SPACE.sub(" ", text))
-    return text if len(text) <= EXPRESSION_CHARS else "..." + text[-EXPRESSION_CHARS:]
+    return _LOOSE.sub(r"\1", _SPACE.sub(" ", text))
+
+
+def _group_end(text: str) -> int:
+    """Return where the bracket closes that a text opens with, 0 when it does not."""
+    depth = 0
+    for found in _BRACKET.finditer(text):
+        depth += 1 if found[0] == "(" else -1
+        if depth == 0:
+            return found.start()
+    return 0
 
 
 def bound_name(text: str) -> str:

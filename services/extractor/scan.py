@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from services.extractor.outlines import blocks, data_keys, headings, statements
+from services.extractor.outlines import blocks, data_keys, headings, prisma, statements
 from services.extractor.reader import Draft
 
 MAX_ENTRIES = 2_000
@@ -34,6 +34,7 @@ _SCANS: dict[str, Callable[[bytes], list[Draft]]] = {
     "proto": blocks.proto,
     "thrift": blocks.thrift,
     "graphql": blocks.graphql,
+    "prisma": prisma.schema,
     "hcl": blocks.hcl,
     "sql": statements.sql,
     "make": statements.make,

@@ -587,9 +587,11 @@ class Engine(Answers):
         """Is it a method that a class gives to its instances and does not have itself?"""
         if found.state != RESOLVED or not found.decls or found.decls[0].kind != "method":
             return False
-        container, _, last = found.decls[0].container.rpartition(".")
-        classes = any(decl.kind == "class" for decl in self.decls(container, last))
-        return classes and "static" not in found.decls[0].modifiers
+        owner, name = found.decls[0].container, found.decls[0].name
+        if any("static" in decl.modifiers for decl in self.decls(owner, name)):
+            return False
+        container, _, last = owner.rpartition(".")
+        return any(decl.kind == "class" for decl in self.decls(container, last))
 
     def _implied(self, value: Value, name: str) -> Found | None:
         """Members that every type has, and what wrappers that were looked through would have."""

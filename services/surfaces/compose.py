@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from contracts.extract import JOIN_KINDS, Body
+from contracts.extract import JOIN_KINDS, Body, Fact
 from services.source.languages import kind_of
 from services.surfaces.constants import Program
 from services.surfaces.endpoints import Endpoints
@@ -23,9 +23,19 @@ from services.surfaces.model import (
     SymbolFact,
 )
 
+# What a file says only together with others: these kinds, and what has a hole to be filled.
+MARKS = ("route", "config", "db_table", *JOIN_KINDS, "{=")
 _RANK = {"high": 0, "medium": 1, "low": 2}
 _MENTIONS = frozenset(
-    {"raw SQL", "knex", "DB::table", "native query", "find_by_sql", "query builder"}
+    {
+        "raw SQL",
+        "knex",
+        "DB::table",
+        "native query",
+        "find_by_sql",
+        "query builder",
+        "Prisma client",
+    }
 )
 
 
@@ -34,7 +44,7 @@ def compose(files: Iterable[FileFacts], body_of: Callable[[str], Body | None]) -
     program = Program(
         {
             file.path: file._replace(is_test=kind_of(file.path) == "test")
-            if file.is_test is None
+            if file.is_test is None and file.facts
             else file
             for file in sorted(files, key=lambda file: file.path)
         },
@@ -52,20 +62,41 @@ def compose(files: Iterable[FileFacts], body_of: Callable[[str], Body | None]) -
         tuple(endpoints),
         tuple(_config(place, fact) for place, fact in own if fact.kind == "config"),
         _tables([(place, fact) for place, fact in own if fact.kind == "db_table"]),
-        {
-            place: tuple(sorted(set(found), key=lambda fact: (fact.line, *fact)))
-            for place, found in by_symbol.items()
-        },
+        {place: in_order(found) for place, found in by_symbol.items()},
     )
 
 
+def is_joined(fact: Fact) -> bool:
+    """Whether other files have a part in what becomes of a fact."""
+    return fact.kind in MARKS or MARKS[-1] in fact.value
+
+
+def plain(fact: Fact) -> SymbolFact:
+    """A fact as cards and traces show it, where no other file has a part in it."""
+    return SymbolFact(fact.kind, fact.value, fact.line, fact.confidence, fact.detail)
+
+
+def in_order(facts: Iterable[SymbolFact]) -> tuple[SymbolFact, ...]:
+    """A symbol's facts, each once."""
+    return tuple(sorted(set(facts), key=lambda fact: (fact.line, *fact)))
+
+
 def _facts(program: Program) -> list[tuple[Place, SymbolFact]]:
-    """Return everything but routes, holes filled; a key or table with an unknown part is none."""
+    """Return everything but routes, holes filled; a key or table with an unknown part is none.
+
+    What Prisma's client is asked for is a table only where a schema declares the model.
+    """
     found = []
+    models = {
+        fact.detail for file in program.files.values()
+        for fact in file.facts if fact.value.endswith("|Prisma")
+    }  # fmt: skip
     for path, file in program.files.items():
         for fact in file.facts:
             if fact.kind == "route" or fact.kind in JOIN_KINDS:
                 continue
+            if fact.value.endswith("|Prisma client") and fact.value.partition("|")[0] not in models:
+                continue  # another database, whose name only sounds like it
             value = program.filled(fact.value, path)
             if value.endswith("|Django model"):
                 value = _labelled(program, path, value)
@@ -108,16 +139,22 @@ def _config(place: Place, fact: SymbolFact) -> ConfigKey:
 def _tables(facts: list[tuple[Place, SymbolFact]]) -> tuple[DbTable, ...]:
     """One row per table; a name in two spellings of case is one table.
 
-    A set of entities (`DbSet<User>`) stands for the table its entity class is mapped to.
+    A set of entities (`DbSet<User>`) stands for the table its entity class is mapped to, and what
+    Prisma's client calls a model for that model's.
     """
     groups: dict[str, list[tuple[Place, SymbolFact]]] = {}
     mapped = {
         fact.detail: fact.value.rpartition("|")[0]
         for _, fact in facts if fact.detail and fact.value.endswith("|[Table]")
     }  # fmt: skip
+    models = {
+        fact.detail: fact.value.rpartition("|")[0]
+        for _, fact in facts if fact.value.endswith("|Prisma")
+    }  # fmt: skip
     for place, fact in facts:
         name, _, source = fact.value.rpartition("|")
         name = mapped.get(source[source.find("<") + 1 : -1], name) if source.endswith(">") else name
+        name = models.get(name, name) if source == "Prisma client" else name
         shown = SymbolFact(fact.kind, f"{name}|{source}", fact.line, fact.confidence, fact.detail)
         groups.setdefault(name.lower(), []).append((place, shown))
     return tuple(_table(groups[name]) for name in sorted(groups))

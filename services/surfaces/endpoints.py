@@ -10,6 +10,7 @@ from services.surfaces import expressions
 from services.surfaces.constants import Program
 from services.surfaces.expressions import UNKNOWN
 from services.surfaces.model import Endpoint, Place
+from services.surfaces.patterns import plain_pattern
 from services.surfaces.routers import Routers, joined
 
 _TRAILING_SLASH = frozenset(
@@ -18,6 +19,7 @@ _TRAILING_SLASH = frozenset(
         "Flask",
         "Django",
         "Django REST framework",
+        "Tornado",
         "Starlette",
         "Quart",
         "gin",
@@ -26,7 +28,7 @@ _TRAILING_SLASH = frozenset(
         "chi",
     }
 )
-_BY_HANDLER = ("Django", "Flask")  # there the view says which methods it takes
+_BY_HANDLER = ("Django", "Flask", "Tornado")  # there the view says which methods it takes
 _VERBS = ("get", "post", "put", "patch", "delete", "head", "options")
 _ALLOWED = re.compile(r"@(?:\w+\.)*(?:api_view|require_http_methods)\(([^)]*)")
 _SHORT = re.compile(r"@(?:\w+\.)*require_(GET|POST|safe)\b")
@@ -74,6 +76,8 @@ class Endpoints:
     def _of(self, path: str, fact: Fact) -> list[Endpoint]:
         method, _, written = fact.value.partition(" ")
         own = self._program.filled(written, path)
+        if "(?P<" in own and own != written:  # a part of the pattern was another file's
+            own = plain_pattern(own)
         node = self._routers.owner(path, fact.owner)
         handler = self._handler(path, fact)
         found = []
@@ -90,11 +94,14 @@ class Endpoints:
         return found
 
     def _global_prefix(self, path: str, framework: str) -> str:
-        """Return Nest's global prefix, set in the program the file belongs to."""
+        """Return the prefix set for all routes: Nest's in its program, Symfony's in a folder."""
         for where, fact in self._globals:
-            root = posixpath.dirname(where)
-            root = posixpath.dirname(root) if posixpath.basename(root) == "src" else root
-            if fact.target == framework and path.startswith(root and root + "/"):
+            name, colon, root = fact.target.partition(":")
+            if not colon:
+                root = posixpath.dirname(where)
+                root = _sources(root) if name == "JAX-RS" else root
+                root = posixpath.dirname(root) if posixpath.basename(root) == "src" else root
+            if name == framework and (path == root or path.startswith(root and root + "/")):
                 return self._program.filled(fact.value, where)
         return ""
 
@@ -136,6 +143,8 @@ class Endpoints:
                 return [(where, short), (where, last)]
         holder = name.rpartition(".")[0]
         places = [(path, short)]
+        if language == "yaml":  # Symfony's routes; the classes are PHP
+            path = posixpath.splitext(path)[0] + ".php"
         if holder:
             where = modules.of_class(holder.replace("\\", "/").rpartition("/")[2], path)
             snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", holder.replace("::", "/")).lower()
@@ -207,6 +216,12 @@ class Endpoints:
                     verbs = re.findall(r"\w+", written[1]) if written else ["get"]
                     found += [(verb.upper(), tail, Place(handler.path, index)) for verb in verbs]
         return found or [("ANY", "", handler), ("ANY", "<pk>/", handler)]
+
+
+def _sources(folder: str) -> str:
+    """Return the folder of a module's sources around a package's folder."""
+    head, marker, _ = f"{folder}/".partition("src/main/")
+    return (head + marker).rstrip("/") if marker else folder
 
 
 def _whole(prefix: str, own: str, framework: str) -> str:

@@ -418,6 +418,41 @@ async def test_lines_are_those_of_the_index_and_git_keeps_its_own(
     assert {fault.code for fault in hidden} == {"NOT_FOUND"}
 
 
+async def test_a_definition_says_when_the_disk_has_moved_on(broker: Broker, tmp_path: Path) -> None:
+    root = shop(tmp_path / "trees" / "shop")
+    asked = {"symbol_id": "M:orders.price"}
+    async with desk(broker, tmp_path, root) as here:
+        await here.call("index_ensure_baseline")
+        same = await here.call("symbols_get_definition_span", **asked)
+        told = [
+            await here.call("symbols_search", query="checkout"),
+            await here.call("graph_callers", symbol_id="M:shop.place"),
+        ]
+        write(root, orders="# Another first line.\n" + ORDERS)
+        moved = await here.call("symbols_get_definition_span", **asked)
+        (root / "orders.py").unlink()
+        gone = await here.refused("symbols_get_definition_span", **asked)
+        never = await here.refused("code_get_span", file_path="no.py", start_line=1, end_line=1)
+
+    assert (same.confidence, "changed since" in same.answer) == ("high", False)
+    assert [found.answer for found in told] == [
+        "1 symbol matches",
+        "1 caller of M:shop.place within 1 level",
+    ]
+    assert (moved.confidence, "changed since" in moved.answer) == ("low", True)
+    assert "live" in gone.hint
+    assert "relative to the repository root" in never.hint
+
+
+async def test_a_query_of_one_letter_is_near_nothing(broker: Broker, tmp_path: Path) -> None:
+    async with desk(broker, tmp_path, shop(tmp_path / "trees" / "shop")) as here:
+        letter = await here.data("symbols_search", query="x", workspace_id="live")
+        misspelt = await here.found("checkuot", workspace_id="live")
+
+    assert letter.total_count == 0
+    assert misspelt == ["M:shop.checkout"]
+
+
 async def test_other_commits_and_trees_without_git_have_baselines(
     broker: Broker, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 from collections.abc import AsyncIterator
@@ -25,7 +26,7 @@ from ops import cli
 from services.kernel.consumer import Delivery, Outbox
 from services.memory.main import Registry
 from services.walker.main import Walker
-from store import keys
+from store import keys, location
 from store.digest import digest_of
 from store.read.live import Snapshot
 from store.rows import PassRow
@@ -248,10 +249,10 @@ async def test_a_failed_extract_is_tried_again_by_the_audit(
 
     good = extractor.extract_files
 
-    def poisoned(files: Any) -> Any:
+    def poisoned(files: Any, packed: Any) -> Any:
         if any(path == "odd.py" for path, _ in files):
             raise ValueError("poison")
-        return good(files)
+        return good(files, packed)
 
     monkeypatch.setattr(extractor, "extract_files", poisoned)
     consumer = running.parts["extractor"].services[0]
@@ -269,6 +270,35 @@ async def test_a_failed_extract_is_tried_again_by_the_audit(
 
     with running.host.read() as snapshot:
         assert snapshot.declaring("demo", "odd.odd")
+
+
+async def test_a_damaged_projection_is_waited_for_and_then_looked_after_again(
+    running: Node, tree: Path
+) -> None:
+    workers = ("walker", "reconciler", "projector")
+    running.host.projections.close()
+    await running.stop(*workers, "resolver")
+    for data in running.settings.projections.glob("env-*/data.mdb"):
+        with data.open("r+b") as file:
+            file.write(b"\xff" * 16384)
+    (tree / "part1.py").write_text("def changed_meanwhile():\n    return 1\n")
+
+    await running.start("walker", "reconciler")
+    assert not walker(running)._watched
+    damaged = location.current(running.settings.projections)
+    await running.start("projector")
+    async with asyncio.timeout(30):
+        while location.current(running.settings.projections) == damaged:
+            folded = running.host.folded
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(folded.wait(), 0.5)
+
+    def is_changed(snapshot: Snapshot) -> bool:
+        file = snapshot.file("demo", "part1.py")
+        body = None if file is None else snapshot.body("demo", file.sequence)
+        return body is not None and body.symbols[0].name == "changed_meanwhile"
+
+    await running.until(is_changed)
 
 
 async def test_what_was_removed_or_reset_is_looked_after_no_more(running: Node, tree: Path) -> None:
@@ -333,7 +363,7 @@ def delivered(command: Any, number: str, sequence: int = 10) -> Any:
         id=number, repo=RepoId("demo"), at_ms=now_ms(), producer="query", event=command
     )
     found = Delivery.__new__(Delivery)
-    found.envelope, found.sequence, found.attempt, found.headers = envelope, sequence, 1, {}
+    found.envelope, found.sequence, found.attempt = envelope, sequence, 1
     return found
 
 

@@ -7,6 +7,8 @@ from tests.rows import Row
 _MAP = "tests/pipeline/test_codemap.py"
 _FOLD = "tests/property/test_map_fold_property.py"
 _KILLS = "tests/faults/test_map_kills.py"
+_SCAN = "tests/unit/test_text_scan.py"
+_VIEWS = "tests/pipeline/test_map_views.py"
 _INDEX = "tests/unit/test_map_index.py"
 _GIT = "tests/unit/test_gitrepo.py"
 _SEARCH = f"{_MAP}::test_a_search_wants_a_query_or_kinds_and_clamps_its_limit"
@@ -36,8 +38,14 @@ ROWS: tuple[Row, ...] = (
     Row("C7.2", "C7", "a baseline is shared between machines by CODEMAP_CACHE_DIR", (f"{_MAP}::test_machines_share_baselines_by_a_folder",)),
     Row("C7.3", "C7", "search: AND, OR, prefix, namespace, path, kinds, true totals, nearly spelled words", (_SEARCH, f"{_INDEX}::test_whole_names_come_first_and_totals_are_true")),
     Row("C7.3b", "C7", "ids and beginnings are searched for; declarations of one id in one file count once", (f"{_MAP}::test_a_search_takes_ids_beginnings_and_each_declaration_once",)),
+    Row("C7.3d", "C7", "filters keep kind, namespace and path; words as near as the table of edits tells", (f"{_INDEX}::test_filters_keep_what_has_the_kind_the_beginning_and_the_path", f"{_INDEX}::test_the_distance_of_words_is_that_of_the_usual_table")),
     Row("C7.4", "C7", "a card by id, stable id or name; several meanings are AMBIGUOUS", (_GRAPH,)),
+    Row("C5c", "C5", "an edit costs its own files: layers over layers equal one segment, a worn first one is made anew beside", (f"{_INDEX}::test_layers_over_layers_equal_one_segment_of_all", f"{_VIEWS}::test_a_first_segment_that_much_has_changed_since_is_made_anew_beside")),
+    Row("C5d", "C5", "making a view holds up no other question; without a cache it is made all the same", (f"{_VIEWS}::test_a_program_makes_the_segment_while_others_are_answered", f"{_INDEX}::test_many_changed_files_are_not_read_while_everybody_waits", f"{_VIEWS}::test_a_cache_that_cannot_be_written_leaves_questions_answered")),
+    Row("C5e", "C5", "views that nobody asks for are let go of and come back", (f"{_VIEWS}::test_what_nobody_asks_for_is_let_go_of_and_comes_back",)),
     Row("C7.5", "C7", "spans are numbered lines of the disk, inside the repository only", (_VIRTUAL, _OUTSIDE)),
+    Row("C7.6", "C7", "the code of a symbol is read from disk; when that has moved on, the answer says so", (f"{_MAP}::test_a_definition_says_when_the_disk_has_moved_on",)),
+    Row("C7.3c", "C7", "words of one or two letters are near nothing", (f"{_MAP}::test_a_query_of_one_letter_is_near_nothing",)),
     Row("C7.7", "C7", "references by kind and state, unresolved ones told apart", (_GRAPH,)),
     Row("C7.8", "C7", "callers and callees breadth first with depths and edges, clamped at six", (_GRAPH,)),
     Row("C7.5b", "C7", "lines are counted as the index counts them; git's own files are not shown", (f"{_MAP}::test_lines_are_those_of_the_index_and_git_keeps_its_own",)),
@@ -48,6 +56,7 @@ ROWS: tuple[Row, ...] = (
     Row("C7.19", "C7", "a trace is a tree from one root", (_GRAPH,)),
     Row("C8a", "C8", "diff tells renames by stable id; baselines are listed; cleanup protects HEAD and workspaces", (_COMMITS,)),
     Row("C8b", "C8", "context, text search, summary, export within its tokens, guide", (_REPORTS,)),
+    Row("C8d", "C8", "a text search leaves out only what cannot match, and follows no link", (f"{_SCAN}::test_lines_are_those_that_match_one_by_one", f"{_SCAN}::test_what_a_pattern_requires_is_in_whatever_it_matches", f"{_SCAN}::test_a_link_on_the_way_is_not_followed_and_a_missing_file_is_passed_over")),
     Row("C8c", "C8", "every tool of the family is offered and asks for repo_path", (f"{_MAP}::test_every_tool_of_the_family_is_there_and_says_what_it_needs",)),
     Row("C.git", "C7", "commits are read without touching the tree or running what its configuration names", (f"{_GIT}::test_a_commit_is_read_without_touching_the_tree", f"{_GIT}::test_nothing_that_the_configuration_names_is_run")),
     Row("C.plain", "C7", "a tree without git gets a commit made from its content", (_COMMITS,)),
@@ -56,6 +65,8 @@ ROWS: tuple[Row, ...] = (
     Row("C.replay", "P", "baselines and overlays outlive edits and a replay", (f"{_MAP}::test_a_baseline_outlives_edits_and_a_replay",)),
     Row("C.live", "P", "live references follow edits as a fresh resolve would", (_LIVE,)),
     Row("C.rest", "P", "after a rest the resolver reads only what an edit needs, and gives what a fresh resolve gives", (f"{_MAP}::test_after_a_rest_edits_give_what_a_fresh_resolve_gives",)),
+    Row("C.spread", "P", "a cold tree is resolved by forks: every file once, a dead fork is noticed, edges are the same", ("tests/unit/test_resolver_spread.py::test_every_file_is_worked_on_once", "tests/unit/test_resolver_spread.py::test_a_fork_that_dies_ends_the_process", "tests/unit/test_resolution.py::test_a_cold_build_may_be_shared_between_processes")),
+    Row("C.touched", "C7", "a refresh counts every symbol that an edit touches, of the same length too", ("tests/unit/test_manifest.py::test_every_edit_of_a_symbol_counts",)),
     Row("C.cold", "P", "a whole repository is resolved and prepared in a process of its own", (f"{_MAP}::test_a_whole_repository_is_resolved_and_prepared_in_a_process_of_its_own",)),
     Row("C.other", "P", "what another worker stored is told and never resolved with", (f"{_MAP}::test_what_was_stored_by_another_is_told_and_never_resolved_with",)),
     Row("C.kill", "P", "a killed resolver costs nothing but time", (f"{_KILLS}::test_a_killed_resolver_costs_nothing_but_time",)),

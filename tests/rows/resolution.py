@@ -25,6 +25,18 @@ ROWS: tuple[Row, ...] = (
         (f"{_UNIT}::test_a_same_named_stranger_is_a_candidate_and_no_answer", _READER),
     ),
     Row(
+        "RES2b",
+        "C2",
+        "what a block declares ends with it: the same name means another thing around it",
+        (_READER,),
+    ),
+    Row(
+        "RES2c",
+        "C2",
+        "a Rust crate is known by the name its Cargo.toml gives it, to its own programs and tests too",
+        (_READER,),
+    ),
+    Row(
         "RES3",
         "C2",
         "what leads outside the repository says where",
@@ -127,6 +139,27 @@ ROWS: tuple[Row, ...] = (
         (
             f"{_UNIT}::test_a_file_that_defeats_the_rules_costs_the_others_nothing",
             f"{_UNIT}::test_a_file_that_cannot_be_summarised_declares_nothing",
+        ),
+    ),
+    Row(
+        "RES18",
+        "U3",
+        "what stands in brackets is known: made, cast, cloned, awaited, or one of two; qualified names from any package",
+        (_READER, f"{_UNIT}::test_expressions_in_brackets_are_taken_apart"),
+    ),
+    Row(
+        "RES19",
+        "C1",
+        "overloads are chosen by argument types and defaults in C#, C++, Kotlin, Scala and Swift as in Java",
+        (_READER, f"{_UNIT}::test_types_are_plain_whatever_a_language_writes_around_them"),
+    ),
+    Row(
+        "WT1",
+        "U2.1",
+        "a worktree shares extracts, vectors and baselines with its repository",
+        (
+            "tests/pipeline/test_worktrees.py::test_a_worktree_is_indexed_without_reading_its_files_out_again",
+            "tests/unit/test_gitrepo.py::test_worktrees_of_a_repository_without_a_remote_have_one_id",
         ),
     ),
 )

@@ -22,5 +22,8 @@ ROWS: tuple[Row, ...] = (
     Row("C9.sql", "C9", "table names of SQL texts are medium, without keywords, catalogue tables and common table expressions", (f"{_UNIT}::test_sql_texts_name_their_tables_and_prose_names_none",)),
     Row("C9.tests", "C9", "what only tests declare is no surface of the program", (f"{_UNIT}::test_what_only_tests_declare_is_no_surface_but_stays_with_its_symbol",)),
     Row("C9.lazy", "C9", "composing decodes only the files a constant, router or handler leads to", (f"{_UNIT}::test_a_package_s_file_without_facts_is_asked_for_only_where_a_constant_leads",)),
+    Row("C9.texts", "C9", "Prisma schemas, Symfony's YAML and Razor pages declare tables, routes, services and pages as code does", (_REVIEWED, f"{_UNIT}::test_a_model_s_table_is_that_of_a_schema_of_the_program", f"{_UNIT}::test_yaml_of_other_programs_declares_nothing")),
+    Row("C9.lists", "C9", "lists of routes (Tornado, Angular, Vue, Nest's RouterModule) are joined through modules and lazily loaded files", (_REVIEWED, f"{_UNIT}::test_modules_that_load_each_other_end")),
+    Row("C9.kept", "C9", "surfaces are handed on to the next state unless a file with a part in them changed; a file's own facts are read of it", ("tests/pipeline/test_map_views.py::test_surfaces_are_handed_on_unless_a_file_with_a_part_in_them_changed", f"{_ANY}::test_what_a_file_says_for_itself_needs_no_other_file")),
     Row("C9.broken", "C9", "no code, however broken, keeps a file's facts or anybody's surfaces from being read", (f"{_ANY}::test_broken_framework_code_never_raises", f"{_ANY}::test_any_expression_has_a_value")),
 )  # fmt: skip

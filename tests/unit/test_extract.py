@@ -13,6 +13,7 @@ from contracts.extract import (
     PROJECTION_CHARS,
     REFERENCE_KINDS,
     Extract,
+    compressed,
     decompressed,
 )
 from contracts.ids import RepoPath
@@ -108,6 +109,15 @@ def test_line_ends_of_windows_change_no_line_number():
 def test_a_last_line_without_a_line_end_counts():
     assert extracted("a.txt", b"one\ntwo").line_count == 2
     assert extracted("a.txt", b"one\ntwo\n").line_count == 2
+
+
+@pytest.mark.parametrize(
+    "data", [PYTHON, b"", b"\xef\xbb\xbfx = 1\n", b"x = '\xff'\n", b"x = 1\n" * 20_000, "é".encode("latin-1")]
+)  # fmt: skip
+def test_a_text_packed_already_is_the_same_text(data: bytes) -> None:
+    known = extract_files([(RepoPath("a.py"), data)], [compressed(data)])
+
+    assert known == extract_files([(RepoPath("a.py"), data)])
 
 
 def test_the_projection_is_cut_by_characters_and_the_token_count_is_not():

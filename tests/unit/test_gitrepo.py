@@ -102,6 +102,15 @@ def test_nothing_that_the_configuration_names_is_run(root: Path, tmp_path: Path)
     assert not trap.exists()
 
 
+def test_worktrees_of_a_repository_without_a_remote_have_one_id(root: Path, tmp_path: Path) -> None:
+    git(root, "worktree", "add", "-q", str(tmp_path / "beside"), "-b", "beside")
+    (tmp_path / "beside" / "inner").mkdir(exist_ok=True)
+
+    assert hashed_id("", tmp_path / "beside") == hashed_id("", root)
+    assert hashed_id("", tmp_path / "beside" / "inner") == hashed_id("", root / "inner")
+    assert hashed_id("", tmp_path) != hashed_id("", root)
+
+
 def test_clones_of_one_remote_have_one_id(tmp_path: Path) -> None:
     ways = (
         "https://example.org/team/shop.git", "git@example.org:team/shop.git",

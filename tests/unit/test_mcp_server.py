@@ -6,6 +6,7 @@ structured result against the tool's output schema, so every call here is a test
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import signal
 import sys
@@ -16,9 +17,11 @@ import pytest
 import structlog
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.server.lowlevel import Server
+from msgspec import Struct
 
-from contracts.errors import InvalidArgument
+from contracts.errors import InvalidArgument, WorkspaceRequired
 from services.query.access import EVERYTHING, NOBODY, SCOPES, Caller
+from services.query.calls import Calls
 from services.query.instructions import instructions
 from services.query.mcp import build_server, token_caller
 from services.query.visibility import Policy
@@ -143,6 +146,17 @@ async def test_a_fault_is_one_clean_line_and_a_hint(
     assert result.meta is not None
     assert result.meta["repofold/error"]["code"] == "NOT_FOUND"
     assert recorder.calls == [("small_missing", "mistake", "missing_target")]
+
+
+async def test_what_a_workspace_is_missing_for_is_the_callers_mistake(recorder: Recorder) -> None:
+    async def body(_view: View, _request: object) -> Struct:
+        raise WorkspaceRequired("virtual_files need a workspace_id", hint='name one, or "live"')
+
+    calls = Calls(lambda who: View(who, []), Policy(), recorder)
+    tool = dataclasses.replace(catalogue()["small_missing"], body=body)
+    await calls.run(tool, {}, ADMIN)
+
+    assert recorder.calls == [("small_missing", "mistake", "workspace_required")]
 
 
 async def test_a_refusal_is_not_counted_as_the_callers_mistake(

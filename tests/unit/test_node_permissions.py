@@ -72,6 +72,7 @@ PUBLISHERS: dict[str, set[str]] = {
     "dead.embedder.index.demo.file.a": {"embedder"},
     "node.local.folded": {"projector"},
     "node.local.replay": {"query", "ops"},
+    subjects.BALLAST: {"ops"},
     "_INBOX_query.x": {"memory", "projector", "resolver"},
     "_INBOX_resolver.x": {"extractor"},
     "_INBOX_walker.x": set(),

@@ -65,6 +65,13 @@ async def test_a_killed_child_is_started_again_and_a_stopped_one_is_not() -> Non
     assert child.pid == 0
 
 
+async def test_a_process_that_ended_before_anybody_listened_is_noticed() -> None:
+    pid = process.start(lambda: 3, process.Pipes())
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+
+    assert await asyncio.wait_for(Reaper().watch(pid), 10) == 3
+
+
 async def test_a_child_that_ignores_its_end_is_killed() -> None:
     reading, writing = os.pipe()
 

@@ -201,3 +201,57 @@ def test_a_repository_that_is_itself_a_package_finds_its_own_modules() -> None:
     )
 
     assert _routes(surfaces) == ["GET /items/new high"]
+
+
+def test_a_model_s_table_is_that_of_a_schema_of_the_program() -> None:
+    client = (
+        "export const run = async (db, prisma) => {\n  await db.user.findMany();\n"
+        "  await prisma.cart.create({});\n};\n"
+    )
+    schema = 'model User {\n  id Int @id\n  @@map("people")\n  @@schema("crm")\n}\n'
+
+    with_schema = _surfaces({"src/a.ts": client, "prisma/schema.prisma": schema})
+    without = _surfaces({"src/a.ts": client})
+
+    (table,) = with_schema.tables
+    assert (table.schema, table.table, table.confidence) == ("crm", "people", "medium")
+    assert [place.path for place in table.referenced_by] == ["src/a.ts"]
+    assert without.tables == ()
+    assert all(
+        fact.kind != "db_table" for found in without.facts_by_symbol.values() for fact in found
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("docker-compose.yml", "services:\n  web:\n    image: php\n    class: A\\B\n"),
+        (".github/workflows/routes.yml", "on: push\njobs:\n  a:\n    path: /x\n"),
+        ("config/deploy.yaml", "services:\n  web:\n    image: x\nroutes:\n  a: {path: /x}\n"),
+        ("config/broken.yaml", "a: [\nservices: {"),
+        ("config/anchors.yaml", "services: &a\n  x: *a\n"),
+        ("config/list.yaml", "- services:\n- path: /x\n  controller: A\\B::c\n"),
+    ],
+)
+def test_yaml_of_other_programs_declares_nothing(path: str, text: str) -> None:
+    surfaces = _surfaces({path: text})
+
+    assert surfaces.endpoints == ()
+    assert not surfaces.facts_by_symbol
+
+
+def test_modules_that_load_each_other_end() -> None:
+    lazily = (
+        "import {{ Routes }} from '@angular/router';\n"
+        "export const {name}: Routes = [\n  {{ path: '{name}', component: C }},\n"
+        "  {{ path: 'to', loadChildren: () => import('./{other}').then((m) => m.{other}) }},\n];\n"
+    )
+    surfaces = _surfaces(
+        {
+            "a.ts": lazily.format(name="a", other="b"),
+            "b.ts": lazily.format(name="b", other="a"),
+        }
+    )
+
+    assert len(surfaces.endpoints) == 2
+    assert all(route.http_method == "PAGE" for route in surfaces.endpoints)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from services.extractor.facts import ecma_classes, ecma_routes, logs
+from services.extractor.facts import ecma_classes, ecma_modules, ecma_routes, logs, prisma
 from services.extractor.facts.source import CALL, NEW, Source, Use
 from services.surfaces import expressions
 
@@ -132,6 +132,9 @@ def _knex(source: Source, use: Use) -> None:
 
 def _container(source: Source, use: Use) -> None:
     """Containers: tsyringe `container.register("X", { useClass: Y })`, inversify `bind(X).to(Y)`."""
+    if use.receiver == "RouterModule":
+        ecma_modules.inline(source, use)
+        return
     if use.kind != CALL or not source.imports_any("tsyringe", "inversify"):
         ecma_routes.register(source, use)
         return
@@ -170,6 +173,15 @@ def _raise(source: Source, use: Use) -> None:
     source.fact("exception", f"{receiver}{use.name}|{context}", use)
 
 
+def _client(source: Source, use: Use) -> None:
+    prisma.client(source, use)
+
+
+def _delete(source: Source, use: Use) -> None:
+    if not prisma.client(source, use):
+        ecma_routes.verb(source, use)
+
+
 def _log(source: Source, use: Use) -> None:
     if use.kind != CALL or not use.literal:
         return
@@ -180,6 +192,21 @@ def _log(source: Source, use: Use) -> None:
             "winston", "pino", "bunyan", "@nestjs/common", "log4js", "loglevel", "consola"
         )
         logs.level(source, use, use.name, "", known)
+        _with_fields(source, use, known)
+
+
+def _with_fields(source: Source, use: Use, confidence: str) -> None:
+    """Pino's `log.info({ user }, "seen")`: the fields come before the message."""
+    found = source.call(use)
+    if found is None or len(found.positional) < 2 or use.name.lower() not in logs.LEVELS:
+        return
+    fields, message = found.positional[:2]
+    plain = message[:1] in "'\"" and not re.search(r"[+]\s*$|['\"]\s*[+]", message)
+    if (fields.startswith("{") or re.fullmatch(r"err(?:or)?|e", fields)) and plain:
+        text = source.value(message)
+        if text == use.literal:
+            value = f"{text[:200]}|{logs.LEVELS[use.name.lower()]}"
+            source.fact("log", value, use, confidence)
 
 
 def _retry(source: Source, use: Use) -> None:
@@ -199,6 +226,11 @@ _HANDLERS |= {
     "knex": _knex, "table": _knex, "from": _knex, "into": _knex, "reject": _reject,
 }  # fmt: skip
 _HANDLERS |= dict.fromkeys(_TABLE_MAKERS, _table)
+_HANDLERS |= dict.fromkeys(prisma.METHODS, _client) | {"delete": _delete}
+_HANDLERS |= dict.fromkeys(
+    ("provideRouter", "createRouter", "createBrowserRouter", "createHashRouter", "useRoutes"),
+    ecma_modules.inline,
+)
 _HANDLERS |= dict.fromkeys(
     ("debug", "info", "warn", "warning", "error", "fatal", "trace", "verbose", "log"), _log
 )
@@ -212,4 +244,5 @@ def read(source: Source) -> None:
     source.dispatch(handlers, _raise)
     source.rethrows(_RETHROWN)
     ecma_classes.read(source)
+    ecma_modules.read(source)
     ecma_routes.files(source)

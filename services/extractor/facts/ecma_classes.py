@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from services.extractor.facts import ecma_modules
 from services.extractor.facts import marks as annotated
 from services.extractor.facts.marks import Annotation
 from services.extractor.facts.source import Source
@@ -61,8 +62,14 @@ def _class(
         ):
             lifetime = "transient" if mark.name == "injectable" else mark.name
             source.fact("di_registration", f"{symbol.name} → {symbol.name}|{lifetime}", at, "high")
+        elif mark.name == "Injectable" and source.imports_any("@angular/core"):
+            value = f"{symbol.name} → {symbol.name}|singleton"
+            source.fact("di_registration", value, at, "high", "Angular")
         elif mark.name == "Module":
             _module(source, index, mark)
+            ecma_modules.nest_module(source, index, mark)
+        elif mark.name == "NgModule":
+            ecma_modules.angular_module(source, index, mark)
         elif mark.name in ("Entity", "Table", "ViewEntity"):
             _entity(source, index, mark)
         elif mark.name in _GUARDS:
@@ -78,9 +85,8 @@ def _method(source: Source, index: int, marks: list[Annotation], prefixes: list[
                     path = source.value(item).lstrip("/")
                     joined = "/" + "/".join(part.strip("/") for part in (prefix, path) if part)
                     confidence = source.confidence("@nestjs/common", "routing-controllers", "tsoa")
-                    source.route(
-                        [_VERBS[mark.name]], joined, (index, mark.line), "NestJS", confidence
-                    )
+                    at, owner = (index, mark.line), source.symbols[source.symbols[index].parent]
+                    source.route([_VERBS[mark.name]], joined, at, "NestJS", confidence, owner.name)
         elif mark.name in _GUARDS:
             _guards(source, index, mark)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from services.extractor.facts import go_routes, logs
+from services.extractor.facts import go_routes, go_wraps, logs
 from services.extractor.facts.ecma_classes import snake
 from services.extractor.facts.source import CALL, Source, Use
 from services.surfaces import expressions, plurals
@@ -26,8 +26,16 @@ _VIPER = (
     "BindEnv",
     "GetUint",
     "GetStringMapString",
+    "GetStringMapStringSlice",
+    "GetInt32",
+    "GetUint32",
+    "GetUint64",
+    "GetIntSlice",
+    "GetSizeInBytes",
+    "GetTime",
 )
 _TAG = re.compile(r"(?:^|[`\s])(envconfig|env):\"([^\",]+)")
+_GORM_COLUMN = re.compile(r"gorm:\"[^\"]*(?:primary_?key|column:)", re.IGNORECASE)
 _LOGGED = re.compile(
     r"^(Trace|Debug|Info|Print|Notice|Warn|Warning|Error|Fatal|Panic|DPanic|V)(?:f|ln|w|S|Context|Depth|fn|Ctx)?$"
 )
@@ -187,6 +195,7 @@ def _retry(source: Source, use: Use) -> None:
 _HANDLERS: dict[str, Callable[[Source, Use], None]] = dict(go_routes.HANDLERS)
 _HANDLERS |= {"Getenv": _env, "LookupEnv": _env, "Setenv": _env, "Table": _table, "Provide": _provide,
               "NewSet": _provide, "Build": _provide, "Bind": _provide, "New": _error, "Errorf": _error}  # fmt: skip
+_HANDLERS |= dict.fromkeys(("ListenAndServe", "ListenAndServeTLS", "Serve"), go_wraps.serve)
 _HANDLERS |= dict.fromkeys(_VIPER, _viper)
 _HANDLERS |= dict.fromkeys(
     (
@@ -216,6 +225,7 @@ def read(source: Source) -> None:
     if b"Err" in source.data:
         for found in _RETURNED_SENTINEL.finditer(source.data):
             source.fact("exception", f"{found[1].decode()}|returned", source.at(found.start(1)))
+    go_wraps.read(source)
     _declared(source)
 
 
@@ -226,6 +236,7 @@ def _declared(source: Source) -> None:
         for index, symbol in enumerate(source.symbols)
         if symbol.name == "TableName" and symbol.kind == "method" and symbol.parent >= 0
     }
+    tagged = _with_gorm_tags(source)
     for index, symbol in enumerate(source.symbols):
         at = (index, symbol.start_line)
         if symbol.kind == "field":
@@ -234,11 +245,21 @@ def _declared(source: Source) -> None:
                     source.fact("config", f"{key}|{tag} tag", at)
         elif symbol.kind == "struct" and symbol.name not in named:
             for base, framework in (("gorm.Model", "GORM"), ("ent.Schema", "ent")):
-                if base in symbol.bases:
+                if base in symbol.bases or (framework == "GORM" and index in tagged):
                     name = plurals.plural(snake(symbol.name))
                     source.fact("db_table", f"{name}|{framework}", at, "medium")
     for holder, index in named.items():
         _table_name(source, holder, index)
+
+
+def _with_gorm_tags(source: Source) -> set[int]:
+    """Return the structs of which a field is a primary key or a column by its tag."""
+    if b'gorm:"' not in source.data:
+        return set()
+    return {
+        symbol.parent for symbol in source.symbols
+        if symbol.kind == "field" and _GORM_COLUMN.search(" ".join(symbol.decorators))
+    }  # fmt: skip
 
 
 def _table_name(source: Source, holder: str, index: int) -> None:

@@ -13,6 +13,7 @@ _RETHROWN = re.compile(rb"\bthrow\s+([a-z_]\w*)\s*[;\n}]")
 _RESILIENCE = (
     "io.github.resilience4j",
     "org.springframework.retry",
+    "org.springframework.resilience",
     "net.jodah.failsafe",
     "dev.failsafe",
     "org.eclipse.microprofile.faulttolerance",

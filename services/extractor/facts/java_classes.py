@@ -51,6 +51,7 @@ _FILTERS = frozenset(
         "AsyncHandlerInterceptor",
     }
 )
+_ORDER = re.compile(r"\b(?:setOrder\(|order\s*=)\s*(\d+)")
 _THROWS = re.compile(r"\)\s*throws\s+([\w.,\s<>]+)")
 
 
@@ -133,6 +134,11 @@ def _type(source: Source, index: int, marks: list[Annotation]) -> None:
             "high" if order or component else "medium",
             "filter",
         )
+    application = named.get("ApplicationPath")
+    if application is not None:
+        prefix = source.value(application.arguments.get(0, "value"))
+        where = (index, application.line)
+        source.fact("mount", prefix, where, detail="global", target="JAX-RS")
     status = named.get("ResponseStatus")
     if status is not None:
         code = re.sub(r".*\.", "", status.arguments.get(0, "value", "code"))
@@ -191,7 +197,10 @@ def _bean(source: Source, index: int, marks: list[Annotation]) -> None:
     )
     if "SecurityFilterChain" in service or "FilterRegistrationBean" in service:
         order = named.get("Order")
+        body = source.data[symbol.start_byte : symbol.end_byte].decode(errors="replace")
+        set_to = _ORDER.search(body)
         value = source.value(order.arguments.get(0, "value")) if order else ""
+        value = set_to[1] if set_to and not order else value
         source.fact(
             "middleware",
             f"{symbol.name}|pos:{value if value.isdigit() else 0}",

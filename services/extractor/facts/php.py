@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from services.extractor.facts import logs, php_routes
+from services.extractor.facts import logs, php_config, php_routes
 from services.extractor.facts import marks as annotated
 from services.extractor.facts.ecma_classes import snake
 from services.extractor.facts.source import CALL, Source, Use
@@ -202,7 +202,12 @@ def _get(source: Source, use: Use) -> None:
         php_routes.verb(source, use)
 
 
-_HANDLERS["get"] = _get
+_HANDLERS |= {
+    "get": _get,
+    "set": php_config.service,
+    "alias": php_config.service,
+    "add": php_config.route,
+}
 
 
 def read(source: Source) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from services.extractor.facts import logs, python_routes
+from services.extractor.facts import logs, python_routes, python_tornado
 from services.extractor.facts.source import CALL, DECORATOR, Source, Use
 from services.surfaces import expressions
 
@@ -240,3 +240,4 @@ def read(source: Source) -> None:
             if not before or (before.endswith(b":") and b"#" not in before):
                 source.fact("exception", "(current)|re-raise", source.at(found.start()))
     python_routes.finish(source)
+    python_tornado.read(source)

@@ -9,6 +9,7 @@ from services.extractor.facts import python_tables
 from services.extractor.facts.source import CALL, DECORATOR, Source, Use
 from services.surfaces import expressions
 from services.surfaces.expressions import Arguments
+from services.surfaces.patterns import plain_pattern
 
 _METHODS = ("get", "post", "put", "delete", "patch", "head", "options", "trace")
 _FRAMEWORKS = (
@@ -276,18 +277,6 @@ def _balanced_end(data: bytes) -> int:
     text = data[:60_000].decode(errors="replace")
     at = text.find("(")
     return len(text[: expressions.split(text, at, "python")[1]].encode()) if at >= 0 else 0
-
-
-def plain_pattern(pattern: str) -> str:
-    """Return a regular expression as a path: `^x/(?P<id>\\d+)/$` is `x/<id>/`."""
-    text = pattern.removeprefix("^").removesuffix("$").removesuffix("\\Z").removeprefix("\\A")
-    previous = ""
-    while previous != text:
-        previous = text
-        text = re.sub(r"\(\?P<(\w+)>(?:[^()\\]|\\.|\([^()]*\))*\)", r"<\1>", text)
-        text = re.sub(r"\(\?:([^()|]*)\)\??", r"\1", text)
-    text = re.sub(r"\((?!\?)[^()]*\)", "<>", text)
-    return re.sub(r"\\([./-])", r"\1", text).replace("/?", "/")
 
 
 def _register(source: Source, use: Use) -> None:

@@ -13,8 +13,9 @@ from services.extractor.facts.source import Source
 _MODULES = {
     "python": "python", "javascript": "ecma", "typescript": "ecma", "vue": "ecma", "svelte": "ecma",
     "java": "java", "kotlin": "java", "go": "go", "ruby": "ruby", "php": "php", "csharp": "csharp",
-    "rust": "rust",
+    "rust": "rust", "yaml": "symfony_config", "prisma": "prisma", "razor": "razor",
 }  # fmt: skip
+_TEXTS = frozenset({"yaml", "prisma", "razor"})  # no grammar reads them; what they quote is no SQL
 
 
 @cache
@@ -29,7 +30,8 @@ def read_facts(source: Source) -> tuple[Fact, ...]:
     if module is None:
         return ()
     _reader(module)(source)
-    raw_sql.read(source)
+    if source.language not in _TEXTS:
+        raw_sql.read(source)
     if source.routers:
         passing.read(source)
     return tuple(sorted(set(source.facts), key=_order))

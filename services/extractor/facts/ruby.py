@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from services.extractor.facts import logs, ruby_routes
+from services.extractor.facts import logs, ruby_initialisers, ruby_routes
 from services.extractor.facts.ecma_classes import snake
 from services.extractor.facts.source import CALL, RAISE, Source, Use
 from services.surfaces import plurals
@@ -173,7 +173,7 @@ _HANDLERS: dict[str, Callable[[Source, Use], None]] = {
     "create_table": _create_table, "rename_table": _create_table, "use": _middleware,
     "insert_before": _middleware, "insert_after": _middleware, "unshift": _middleware,
     "register": _register, "raise": _raise, "retry_on": _retry, "sidekiq_options": _retry,
-    "sidekiq_retry_in": _retry, "retriable": _retry, "with_retries": _retry,
+    "initializer": ruby_initialisers.block, "sidekiq_retry_in": _retry, "retriable": _retry, "with_retries": _retry,
 }  # fmt: skip
 _HANDLERS |= dict.fromkeys(_CALLBACKS, _middleware)
 _HANDLERS |= dict.fromkeys(("debug", "info", "warn", "error", "fatal", "unknown"), _log)
@@ -187,6 +187,7 @@ def read(source: Source) -> None:
     handlers = _SINATRA if sinatra else _HANDLERS
     source.dispatch(handlers, _raise)
     ruby_routes.read(source)
+    ruby_initialisers.read(source)
     if "/migrate/" not in "/" + source.path:
         _models(source)
 

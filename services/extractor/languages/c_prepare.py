@@ -30,6 +30,27 @@ _INVOKED = re.compile(
     rb"(?=[ \t]*\r?\n)(?!\s*[{;:,)=\[]|\s*[a-z_*]\w*[ \t]*\()",
     re.MULTILINE,
 )
+# `DEFINE_FLAG(int, size, 8, "text");`: types are no arguments.
+_TYPED_INVOKED = re.compile(
+    rb"^([A-Z][A-Z0-9]*_[A-Z0-9_]+\()((?:(?:const|unsigned)[ \t]+)*"
+    rb"(?:int|bool|char|double|float|long|short|string|std::\w+|[a-z]\w*_t)[ \t*&]*,"
+    rb"(?:[^;{}()\"]|\"(?:[^\"\\\n]|\\.)*\"|\([^;{}()\"]*\)){0,400})\)(?=;)",
+    re.MULTILINE,
+)
+# `Set* sets_ GUARDED_BY(mutex_);`, `void f() EXCLUSIVE_LOCKS_REQUIRED(mutex_);`
+_LOCKS = re.compile(
+    rb"(?<=[\w)\]])\s+(?:[A-Z]+_)*(?:GUARDED_BY|REQUIRED|REQUIRES|EXCLUDED|EXCLUDES|ACQUIRED_AFTER"
+    rb"|ACQUIRED_BEFORE|LOCK_FUNCTION|LOCK_RETURNED)\([^();{}]*\)(?=\s*[;{=])"
+)
+# `LIB_DEPRECATED("text") void name();`
+_ATTRIBUTE = re.compile(
+    rb"^[ \t]*[A-Z][A-Z0-9_]*(?:DEPRECATED|ATTRIBUTE|NODISCARD|WARN_UNUSED)[A-Z0-9_]*"
+    rb"\(\"(?:[^\"\\\n]|\\.)*\"\)(?!\s*;)",
+    re.MULTILINE,
+)
+# `bool is() const LIB_DELETED;`
+_TRAILING = re.compile(rb"(\)|\bconst|\bnoexcept|\boverride)([ \t]+" + _CAPITALS + rb")(?=[ \t]*;)")
+_STATEMENT = re.compile(rb"[ \t}]*(?:if|while|for|else|switch|return|case|do)\b")
 # `class EXPORT Name`; two patterns, because each is looked for by its first word.
 _EXPORTED = rb"[ \t]+)[A-Z][A-Z0-9_]+(?:\([^()\n]*\))?(?=[ \t]+[A-Za-z_][\w:]*\s*(?:final\s*)?[:{])"
 _EXPORTS = (re.compile(rb"(class" + _EXPORTED), re.compile(rb"(struct" + _EXPORTED))
@@ -41,6 +62,23 @@ _Match = re.Match[bytes]
 
 def _blank(found: _Match) -> bytes:
     return b" " * len(found[0])
+
+
+def _spaced(found: _Match) -> bytes:
+    return found[1] + _NO_BREAK.sub(b" ", found[2]) + b")"
+
+
+def _declaration_only(found: _Match) -> bytes:
+    """Leave a macro behind a statement's brackets alone; behind a declaration's it is blanked."""
+    text = found.string
+    line = text.rfind(b"\n", 0, found.start()) + 1
+    if _STATEMENT.match(text, line) is not None:
+        return found[0]
+    return found[1] + b" " * len(found[2])
+
+
+def _blank_lines(found: _Match) -> bytes:
+    return _NO_BREAK.sub(b" ", found[0])
 
 
 def _first_only(found: _Match) -> bytes:
@@ -76,7 +114,9 @@ def readable_c(data: bytes) -> bytes:
 
 def readable_cpp(data: bytes) -> bytes:
     """Return the file as the C++ grammar can read it, of the same length."""
-    data = readable_c(data)
+    data = _TYPED_INVOKED.sub(_spaced, readable_c(data))
+    data = _LOCKS.sub(_blank_lines, _TRAILING.sub(_declaration_only, data))
+    data = _ATTRIBUTE.sub(_blank, data)
     for pattern in _EXPORTS:
         data = pattern.sub(_first_only, data)
     return data

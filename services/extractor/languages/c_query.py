@@ -84,6 +84,8 @@ CPP_QUERY = (
 (reference_declarator (identifier) @local)
 (variadic_declarator (identifier) @local)
 (for_range_loop declarator: (identifier) @local)
+(for_range_loop) @ranged
+(lambda_expression declarator: (_ parameters: (parameter_list (parameter_declaration) @handed)))
 (structured_binding_declarator (identifier) @local)
 (type_parameter_declaration (type_identifier) @local)
 (optional_type_parameter_declaration name: (type_identifier) @local)

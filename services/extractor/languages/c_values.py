@@ -34,6 +34,19 @@ def bind_declarations(reader: Reader) -> None:
                 _bind_value(reader, name, declarator.child_by_field_name("value"))
 
 
+def bind_ranges(reader: Reader) -> None:
+    """Bind the variables of range-based loops and the parameters of lambdas."""
+    for node in (*reader.nodes("ranged"), *reader.nodes("handed")):
+        shaped = node.child_by_field_name("type")
+        name = name_of(node.child_by_field_name("declarator"))
+        if shaped is None or name is None or shaped.type in _UNTOLD:
+            continue
+        if shaped.type != "placeholder_type_specifier":
+            reader.bind(name, reader.type_text(shaped), "annotation")
+        elif (right := node.child_by_field_name("right")) is not None and right.type in _CALLEES:
+            reader.bind(name, _plain(reader, right), "element")
+
+
 def _bind_value(reader: Reader, name: Node, value: Node | None) -> None:
     """Bind an `auto` variable to what it is made from."""
     if value is None:

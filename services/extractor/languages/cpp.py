@@ -10,7 +10,9 @@ from services.extractor.grammar import Grammar
 from services.extractor.languages import c
 from services.extractor.languages.c_prepare import readable_cpp
 from services.extractor.languages.c_query import CPP_QUERY
-from services.extractor.languages.c_values import usings
+from services.extractor.languages.c_values import bind_ranges, usings
+from services.extractor.languages.given import read_given
+from services.extractor.languages.given_words import CPP as GIVEN
 from services.extractor.reader import TYPE_KINDS, Draft, Reader
 
 _NOISE = (
@@ -48,7 +50,9 @@ def declare(reader: Reader) -> None:
     for node in reader.nodes("nested"):
         _nested(reader, node)
     c.declare(reader)
+    bind_ranges(reader)
     usings(reader)
+    read_given(reader, GIVEN)
 
 
 def _nested(reader: Reader, node: Node) -> None:

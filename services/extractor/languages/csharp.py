@@ -10,6 +10,8 @@ from tree_sitter import Node
 from services.extractor.grammar import Grammar
 from services.extractor.languages import shape
 from services.extractor.languages.csharp_query import QUERY
+from services.extractor.languages.given import read_given
+from services.extractor.languages.given_words import CSHARP as GIVEN
 from services.extractor.languages.nodes import parts
 from services.extractor.reader import Draft, ImportDraft, Reader
 
@@ -42,6 +44,7 @@ def declare(reader: Reader) -> None:
     for capture, read in _READERS:
         for node in reader.nodes(capture):
             read(reader, node)
+    read_given(reader, GIVEN)
 
 
 def _namespace(reader: Reader, node: Node) -> None:
@@ -174,7 +177,8 @@ def _property(reader: Reader, node: Node) -> None:
     body = node.child_by_field_name("accessors") or node.child_by_field_name("value")
     if name is None:
         return
-    draft = _begin(reader, "property", node, name, body)
+    kind = "event" if node.type == "event_declaration" else "property"
+    draft = _begin(reader, kind, node, name, body)
     if node.type == "indexer_declaration":
         draft.name, draft.name_start = "this[]", -1
         _parameters(reader, draft, name)
@@ -192,7 +196,8 @@ def _fields(reader: Reader, node: Node) -> None:
             name = declarator.child_by_field_name("name")
             if name is None:
                 continue
-            draft = _begin(reader, "field", node, name, None)
+            kind = "event" if node.type == "event_field_declaration" else "field"
+            draft = _begin(reader, kind, node, name, None)
             draft.returns = declared
             if "const" in draft.modifiers:
                 draft.kind = "constant"
@@ -238,6 +243,13 @@ def _each(reader: Reader, node: Node) -> None:
         reader.bind(name, reader.type_text(value), "element")
 
 
+def _tested(reader: Reader, node: Node) -> None:
+    """Bind the variable of a pattern, `x is T name`."""
+    name, declared = node.child_by_field_name("name"), reader.field_text(node, "type")
+    if name is not None and declared and declared != "var":
+        reader.bind(name, declared, "annotation")
+
+
 def _bind_value(reader: Reader, name: Node, value: Node) -> None:
     while value.type == "await_expression" and value.named_child_count:
         value = value.named_children[-1]
@@ -279,6 +291,7 @@ _READERS: tuple[tuple[str, Callable[[Reader, Node], None]], ...] = (
     ("variable", _locals),
     ("using_variable", _locals),
     ("each", _each),
+    ("tested", _tested),
     ("import", _import),
 )
 

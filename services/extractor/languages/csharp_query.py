@@ -63,10 +63,10 @@ QUERY = """
 (tuple_pattern name: (identifier) @local)
 (foreach_statement left: (identifier) @local) @each
 (catch_declaration name: (identifier) @local)
-(declaration_pattern name: (identifier) @local)
+(declaration_pattern name: (identifier) @local) @tested
 (declaration_expression name: (identifier) @local)
 (var_pattern name: (identifier) @local)
-(recursive_pattern name: (identifier) @local)
+(recursive_pattern name: (identifier) @local) @tested
 (type_parameter name: (identifier) @local)
 (type_parameter_constraints_clause . (identifier) @skip)
 (labeled_statement . (identifier) @skip)

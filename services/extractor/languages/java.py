@@ -48,8 +48,8 @@ QUERY = """
 (inferred_parameters (identifier) @local)
 (enhanced_for_statement name: (identifier) @local) @each
 (resource name: (identifier) @local)
-(instanceof_expression name: (identifier) @local)
-(type_pattern (identifier) @local)
+(instanceof_expression name: (identifier) @local) @tested
+(type_pattern (identifier) @local) @tested
 (record_pattern_component (identifier) @local)
 (type_parameter (type_identifier) @local)
 (labeled_statement . (identifier) @skip)
@@ -245,6 +245,17 @@ def _variables(reader: Reader) -> None:
         _each(reader, node)
     for node in reader.nodes("resource"):
         _bind(reader, node, node.child_by_field_name("type"))
+    for node in reader.nodes("tested"):
+        _tested(reader, node)
+
+
+def _tested(reader: Reader, node: Node) -> None:
+    """Bind the variable of a pattern, `x instanceof T name` or `case T name`."""
+    declared, name = node.child_by_field_name("right"), node.child_by_field_name("name")
+    if node.type == "type_pattern":
+        declared, name = node.named_children[0], node.named_children[-1]
+    if name is not None and (text := reader.type_text(declared)) and text != "var":
+        reader.bind(name, text, "annotation")
 
 
 def _each(reader: Reader, node: Node) -> None:

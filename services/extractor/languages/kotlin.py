@@ -9,6 +9,8 @@ from tree_sitter import Node
 from services.extractor.grammar import Grammar
 from services.extractor.languages import shape
 from services.extractor.languages.broken_blocks import declare_lost
+from services.extractor.languages.given import read_given
+from services.extractor.languages.given_words import KOTLIN as GIVEN
 from services.extractor.languages.kotlin_query import QUERY
 from services.extractor.languages.modifiers import begin
 from services.extractor.languages.nodes import first, parts
@@ -68,6 +70,7 @@ def declare(reader: Reader) -> None:
     _note_uses(reader)
     for node in reader.nodes("import"):
         _import(reader, node)
+    read_given(reader, GIVEN)
 
 
 def _note_uses(reader: Reader) -> None:

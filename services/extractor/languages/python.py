@@ -44,7 +44,7 @@ QUERY = """
 (for_in_clause left: (identifier) @local) @loop
 (return_statement) @return
 (if_statement) @if
-(named_expression name: (identifier) @local)
+(named_expression name: (identifier) @local) @named
 (as_pattern) @as_pattern
 (case_pattern (dotted_name . (identifier) @local .))
 (splat_pattern (identifier) @local)
@@ -156,6 +156,7 @@ _DEFINITIONS = (
 _READERS = (
     ("alias", members.type_alias),
     ("assignment", values.assignment),
+    ("named", values.named),
     ("augmented", _augmented),
     ("delete", _delete),
     ("quoted_type", _quoted_type),

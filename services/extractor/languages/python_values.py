@@ -43,6 +43,8 @@ def assignment(reader: Reader, node: Node) -> None:
     declared = node.child_by_field_name("type")
     if left is not None:
         _fields(reader, left, node, reader.type_text(declared))
+    if left is not None and left.type in ("pattern_list", "tuple_pattern"):
+        _bind_each(reader, left, node.child_by_field_name("right"))
     if left is None or left.type not in ("identifier", "attribute"):
         return
     if declared is not None:
@@ -51,6 +53,25 @@ def assignment(reader: Reader, node: Node) -> None:
     right = node.child_by_field_name("right")
     if right is not None:
         _bind_value(reader, left, right)
+
+
+def named(reader: Reader, node: Node) -> None:
+    """Bind the name of `name := value`."""
+    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+    if name is not None and value is not None:
+        _bind_value(reader, name, value)
+
+
+def _bind_each(reader: Reader, left: Node, right: Node | None) -> None:
+    """Bind the names of `a, b = X(), Y()`, each to its own value."""
+    if right is None or right.type not in ("expression_list", "tuple"):
+        return
+    names = left.named_children
+    values = [value for value in right.named_children if value.type != "comment"]
+    if len(names) == len(values) and not any(value.type == "list_splat" for value in values):
+        for name, value in zip(names, values, strict=True):
+            if name.type in ("identifier", "attribute"):
+                _bind_value(reader, name, value)
 
 
 def _fields(reader: Reader, left: Node, around: Node, declared: str) -> None:
@@ -174,3 +195,10 @@ def as_pattern(reader: Reader, node: Node) -> None:
     value = first(node)
     if name.type == "identifier" and value is not None and value.type == "call":
         _bind_value(reader, name, value)
+    clause = node.parent
+    if name.type == "identifier" and clause is not None and clause.type == "except_clause":
+        text = reader.text(name)
+        reader.bindings.append(BindingDraft(text, "", "block", name.start_byte))
+        if value is not None and value.type in ("identifier", "attribute"):
+            reader.bind(name, reader.type_text(value), "annotation")
+        reader.bindings.append(BindingDraft(text, "", "widen", clause.end_byte - 1))

@@ -9,6 +9,8 @@ from tree_sitter import Node
 from services.extractor.grammar import Grammar
 from services.extractor.languages import scala_uses, shape
 from services.extractor.languages.broken_blocks import declare_lost
+from services.extractor.languages.given import read_given
+from services.extractor.languages.given_words import SCALA as GIVEN
 from services.extractor.languages.nodes import first, parts
 from services.extractor.languages.scala_query import QUERY
 from services.extractor.reader import TYPE_KINDS, BindingDraft, Draft, Reader
@@ -64,6 +66,7 @@ def declare(reader: Reader) -> None:
     for draft in declare_lost(reader, _HEAD, _HEAD_KINDS):
         draft.visibility = draft.visibility or "public"
     scala_uses.note_uses(reader)
+    read_given(reader, GIVEN)
 
 
 def _package(reader: Reader) -> None:

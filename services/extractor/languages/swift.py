@@ -9,6 +9,8 @@ from tree_sitter import Node
 from services.extractor.grammar import Grammar
 from services.extractor.languages import modifiers, shape, swift_values
 from services.extractor.languages.broken_blocks import declare_lost
+from services.extractor.languages.given import read_given
+from services.extractor.languages.given_words import SWIFT as GIVEN
 from services.extractor.languages.nodes import first, parts
 from services.extractor.languages.swift_query import QUERY
 from services.extractor.reader import TYPE_KINDS, Draft, ImportDraft, Reader
@@ -69,6 +71,7 @@ def declare(reader: Reader) -> None:
     swift_values.note_uses(reader)
     for node in reader.nodes("import"):
         _import(reader, node)
+    read_given(reader, GIVEN)
 
 
 def _begin(
