@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
@@ -361,23 +362,19 @@ async def test_an_attempt_fails_when_one_of_its_outputs_is_not_stored(bus: Bus) 
 
 async def test_behind_a_full_batch_a_small_one_waits_for_company(bus: Bus) -> None:
     sizes: list[int] = []
-    begun = asyncio.Event()
 
     async def handle(batch: Sequence[Delivery[AnyCommand]], out: Outbox) -> None:
         sizes.append(len(batch))
-        begun.set()
 
-    policy = Policy(batch=8, gather_s=30, grace_s=5)
+    consumer = Consumer(
+        bus, SPEC, AnyCommand, handle, policy=Policy(batch=8, gather_s=60, grace_s=5)
+    )
+    consumer._gather_until = behind = time.monotonic() + 30  # as a full batch leaves it
+    await consumer.start()
     for number in range(8):
         await send(bus, f"r{number}")
-    consumer = Consumer(bus, SPEC, AnyCommand, handle, policy=policy)
-    await consumer.start()
-    async with asyncio.timeout(20):
-        await begun.wait()
-    await until(bus, (0, 0))
-    for number in range(8):
-        await send(bus, f"s{number}")
     await until(bus, (0, 0))
     await consumer.stop()
 
-    assert sizes == [8, 8]
+    assert sizes == [8]
+    assert consumer._gather_until > behind
