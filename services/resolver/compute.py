@@ -137,7 +137,7 @@ def _frame(stream: IO[bytes]) -> bytes | None:
 def main() -> None:
     """Do what standard input asks for."""
     os.nice(_NICE)
-    asked, out = sys.stdin.buffer, sys.stdout.buffer
+    asked, out = sys.stdin.buffer, output()
     frame = _frame(asked)
     if frame:
         _resolve_all(_decode_request(frame), out)
@@ -146,6 +146,14 @@ def main() -> None:
         _prepare(_decode_preparation(frame))
         out.write(_LENGTH.pack(0))
         out.flush()
+
+
+def output() -> IO[bytes]:
+    """Standard output, buffered even under PYTHONUNBUFFERED.
+
+    A bare write may be cut short by a signal, and all that follows be read as something else.
+    """
+    return open(sys.stdout.fileno(), "wb", closefd=False)
 
 
 def _resolve_all(request: Request, out: IO[bytes]) -> None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import array
+import fcntl
 import os
 import random
+import select
 import signal
+import subprocess
+import sys
+import termios
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -50,6 +56,33 @@ def test_a_fork_that_dies_ends_the_process(fatal: bool) -> None:
 
     with pytest.raises(SystemExit):
         list(spread(dying, [str(number) for number in range(100)], 2))
+
+
+_WRITES = """
+from services.resolver.compute import output
+out = output()
+out.write(bytes(1_000_000))
+out.flush()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks how much a pipe holds")
+def test_what_is_written_is_whole_though_a_signal_comes_between() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-u", "-c", _WRITES],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    ) as process:
+        assert process.stdout is not None
+        held = array.array("i", [0])
+        while held[0] < 60_000:  # until it waits for a reader, in the middle of its writing
+            select.select([process.stdout], [], [], 20)
+            fcntl.ioctl(process.stdout, termios.FIONREAD, held)
+        os.kill(process.pid, signal.SIGSTOP)
+        os.waitpid(process.pid, os.WUNTRACED)
+        os.kill(process.pid, signal.SIGCONT)
+
+        assert len(process.stdout.read()) == 1_000_000
 
 
 def test_an_index_filled_at_once_is_the_one_made_file_by_file() -> None:
