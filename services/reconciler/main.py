@@ -76,6 +76,7 @@ _PROGRESS_S = 0.2
 _STALL_S = 15.0
 _CHECK_S = 1.0
 _LOOK_S = 0.1
+_FEW, _LAST_LOOK_S = 64, 0.02  # files outstanding when somebody waits for the last of them
 _MISSES = 64
 _TELL_S = 20.0  # a running pass tells of itself at least so often
 _decode_progress = msgspec.msgpack.Decoder(Envelope[AnyProgress]).decode
@@ -497,7 +498,8 @@ class Reconciler(Service):
                 await asyncio.wait_for(self._check.wait(), _CHECK_S if waiting else None)
             self._check.clear()
             # Many commits come in a row while indexing; looking after each would cost more than it tells.
-            await asyncio.sleep(_LOOK_S if waiting else 0)
+            outstanding = sum(len(work.issued) for work in self._work.values())
+            await asyncio.sleep(_LOOK_S if outstanding > _FEW else _LAST_LOOK_S if waiting else 0)
             async with self._lock:
                 if not self._resumed:
                     with contextlib.suppress(Unavailable):  # asked again at the next look
