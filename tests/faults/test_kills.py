@@ -54,8 +54,9 @@ def test_a_killed_node_goes_on_where_it_was(
     with nodes.running(tree, state) as second:
         assert nodes.settled_digest(second) == clean
         status = second.client.call("repocontext_index_status", repoId="shop")
-    # Near its end the pass may have been over before the kill; then the next start is a run of its own.
-    assert status["attempt"] in ({attempt} if share < 80 else {attempt, attempt + 1})
+    # Later the pass may have been over before the kill, since commits are shared by many files; then the
+    # next start is a run of its own.
+    assert status["attempt"] in ({attempt} if share < 40 else {attempt, attempt + 1})
 
 
 def test_a_replay_gives_the_same_content_with_and_without_a_node(
