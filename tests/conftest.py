@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO, cast
 
 import pytest
 import structlog
 
+from services.kernel.logs import StandardError
 from tests.broker import Broker, running
 
 
@@ -19,7 +21,9 @@ def anyio_backend() -> str:
 
 @pytest.fixture(autouse=True)
 def logging_as_it_was() -> Iterator[None]:
-    """A command under test sets up logging for its whole process."""
+    """A command under test sets up logging for its whole process; workers beside it log to stderr."""
+    to_stderr = cast("TextIO", StandardError())
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(file=to_stderr))
     yield
     structlog.reset_defaults()
     structlog.contextvars.clear_contextvars()

@@ -40,13 +40,13 @@ def configure(level: str, *, as_json: bool, worker: str) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.PrintLoggerFactory(file=cast("TextIO", _StandardError())),
+        logger_factory=structlog.PrintLoggerFactory(file=cast("TextIO", StandardError())),
         cache_logger_on_first_use=False,
     )
     structlog.contextvars.bind_contextvars(worker=worker)
 
 
-class _StandardError:
+class StandardError:
     """Whatever is standard error when a line is written: loggers live longer than a redirection."""
 
     def write(self, text: str) -> int:
