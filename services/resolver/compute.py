@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from contracts.errors import Unavailable
 from contracts.extract import Body
+from services.kernel.programs import command
 from services.resolution.resolver import Resolver, summary_of
 from services.resolver import recall
 from services.resolver.live import Result, made
@@ -35,7 +36,6 @@ from store.rows import FileRow
 _LENGTH = struct.Struct("<I")
 _NICE = 10
 _SNAPSHOT_BODIES = 200
-_START = "import sys; sys.path[:0] = {path!r}; from services.resolver.compute import main; main()"
 
 
 class Request(Struct, frozen=True, array_like=True):
@@ -69,9 +69,8 @@ class Computation:
     """A process that resolves and prepares; read its results phase by phase, then close it."""
 
     def __init__(self, request: Request | None) -> None:
-        start = _START.format(path=[entry for entry in sys.path if entry])
         self._process = subprocess.Popen(  # noqa: S603 - this very interpreter and package
-            [sys.executable, "-P", "-c", start], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            command(__name__), stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._request = b"" if request is None else _encode(request)
         self._begun = self._ended = False

@@ -81,11 +81,12 @@ class WordTable:
             found = self._numbers.find(keys)
             unknown = np.flatnonzero(found < 0)
             if len(unknown):
-                new, first = np.unique(keys[unknown], return_index=True)
+                new, first, which = np.unique(keys[unknown], return_index=True, return_inverse=True)
                 places = unknown[first]
                 spans = zip(starts[places].tolist(), ends[places].tolist(), strict=True)
-                self._numbers.add(new, self._learn([data[start:end] for start, end in spans]))
-                found[unknown] = self._numbers.find(keys[unknown])
+                numbers = self._learn([data[start:end] for start, end in spans])
+                self._numbers.add(new, numbers)
+                found[unknown] = numbers[which]
         return found
 
     def _learn(self, words: Sequence[bytes]) -> I8:

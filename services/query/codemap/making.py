@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from services.kernel.programs import command
 from store import map_segment as segments
 from store.map_segment import Array, Segment
 from store.read.live import Projections
@@ -25,9 +26,6 @@ from store.read.maps import Maps
 _SMALL = 500  # files
 _LONGEST_S = 600.0
 _NICE = 10
-_START = (
-    "import sys; sys.path[:0] = {path!r}; from services.query.codemap.making import main; main()"
-)
 
 
 class Order(Struct, frozen=True):
@@ -54,10 +52,9 @@ def made(order: Order, maps: Maps) -> Segment:
 
 def ordered(order: Order) -> bool:
     """Have the program make a segment; False when it could not."""
-    start = _START.format(path=[entry for entry in sys.path if entry])
     try:
         subprocess.run(  # noqa: S603 - this very interpreter and package
-            [sys.executable, "-P", "-c", start],
+            command(__name__),
             input=_encode(order), stdout=subprocess.DEVNULL, timeout=_LONGEST_S, check=True,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
