@@ -9,7 +9,7 @@ Columns are little-endian bytes; texts are UTF-8 joined by line feeds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 import xxhash
@@ -91,6 +91,15 @@ def key_of(text: str, tag: int = RESOLVED) -> int:
     return xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"), seed=tag)
 
 
+def keys_of(texts: Sequence[str], tag: int = RESOLVED) -> list[int]:
+    """What `key_of` gives for each text."""
+    digest = xxhash.xxh3_64_intdigest
+    try:
+        return [digest(text.encode(), tag) for text in texts]
+    except UnicodeEncodeError:  # a surrogate that stands alone
+        return [digest(text.encode("utf-8", "surrogatepass"), tag) for text in texts]
+
+
 def pack_columns(columns: Columns) -> bytes:
     return compressed(_encode(columns))
 
@@ -119,9 +128,11 @@ def unpack_entries(data: bytes | memoryview) -> tuple[Entry, ...]:
 def joined(texts: Iterable[str]) -> bytes:
     """Texts as one column."""
     given = list(texts)
+    if not all(given):
+        given = [text or " " for text in given]
     whole = "\n".join(given)
-    if whole.count("\n") >= len(given) or not all(given):
-        whole = "\n".join([text.replace("\n", " ") or " " for text in given])
+    if whole.count("\n") >= len(given):
+        whole = "\n".join([text.replace("\n", " ") for text in given])
     return whole.encode("utf-8", "replace")
 
 

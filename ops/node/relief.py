@@ -3,7 +3,8 @@
 The Go runtime collects garbage once as much was allocated as lives. An idle broker allocates next to
 nothing, so the blocks and buffers that a cold index left, 60 to 80 MB, would stay for five minutes.
 Nothing can be asked to collect them; but room is allocated for each large message, even for one
-that nobody takes. So a broker that is idle and has grown is sent a few of those.
+that nobody takes. So a broker that is idle and has grown is sent a few of those, and some more where
+that was not enough: what it gives back is planned at the end of each collection, by what then lived.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ LARGE = 64 << 20
 WORKED_S = 0.5  # of a processor, since the last time: less leaves little garbage
 _MESSAGE = bytes(8 << 20)
 _MESSAGES = 9  # collections until pooled buffers are let go: two, each after as much as lives
+ROUNDS = 3  # at most, of so many messages
 
 
 class Spent(Struct, frozen=True):
@@ -48,25 +50,30 @@ class Relief:
         self._bus, self._spent, self._clock = bus, spent, clock
         self._cpu_s = 0.0  # that it had taken after the last time
         self._stirred_at = 0.0  # 0: idle since it was last looked at
+        self._rounds = 0  # since it had work
 
     def stirred(self) -> None:
         """The broker had work."""
-        self._stirred_at = self._clock()
+        self._stirred_at, self._rounds = self._clock(), 0
 
     async def look(self) -> bool:
         """Have a broker that is idle and has grown collect its garbage; whether it was asked to."""
         if not self._stirred_at or self._clock() - self._stirred_at < QUIET_S:
             return False
-        self._stirred_at = 0.0
         spent = self._spent()
         worked = spent.cpu_s - self._cpu_s
-        if spent.resident <= LARGE or 0 <= worked < WORKED_S:  # below 0: it was started again
+        # below 0: it was started again
+        idle = self._rounds == 0 and 0 <= worked < WORKED_S
+        if spent.resident <= LARGE or idle or self._rounds == ROUNDS:
+            self._stirred_at = 0.0
             return False
+        self._rounds += 1
         try:
             for _ in range(_MESSAGES):
                 await self._bus.publish(BALLAST, _MESSAGE)
                 await self._bus.api("INFO", {})  # one after the other: they are not to pile up
         except (Fault, NatsError):  # it is starting again, and small then; or the node stops
+            self._stirred_at = 0.0
             return False
         memory.trim()  # what they took here
         self._cpu_s = self._spent().cpu_s

@@ -123,7 +123,8 @@ class Engine(Answers):
         return found
 
     def imported(self, fact: ImportFact) -> Found:
-        question = ("i", fact.path, fact.module, fact.name, fact.kind, fact.level, fact.alias)
+        place = "" if self.family.absolute_imports else fact.path
+        question = ("i", place, fact.module, fact.name, fact.kind, fact.level, fact.alias)
         return cast(Found, self.remembered(question, lambda: self._imported(self, fact), NOTHING))
 
     def chosen(self, decls: tuple[Decl, ...], argc: int = -1) -> Found:

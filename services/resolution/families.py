@@ -18,6 +18,7 @@ class Family(NamedTuple):
     parents: frozenset[str]  # names of the instance seen as its base type
     overloads: bool = False  # one name, several callables told apart by their parameters
     awaits: frozenset[str] = frozenset()  # generic types that stand for their argument
+    absolute_imports: bool = False  # what an import means depends on no more than what it names
 
 
 _PYTHON_BUILTINS = frozenset(dir(builtins)) | {"__file__", "__path__", "reveal_type"}
@@ -361,22 +362,23 @@ _ECMA = Family(
         | {"Omit", "Pick", "Extract", "Exclude", "NoInfer"}
     ),
 )  # fmt: skip
-_GO = Family("go", False, False, _NONE, _NONE, _NONE)
+_GO = Family("go", False, False, _NONE, _NONE, _NONE, absolute_imports=True)
 _JVM = Family(
     "jvm", False, True, frozenset({"this"}), _NONE, frozenset({"super"}), True,
-    frozenset({"Optional"}),
+    frozenset({"Optional"}), absolute_imports=True,
 )  # fmt: skip
 _CSHARP = Family(
     "csharp", False, True, frozenset({"this"}), _NONE, frozenset({"base"}), True,
-    frozenset({"Task", "ValueTask", "Nullable", "Lazy"}),
+    frozenset({"Task", "ValueTask", "Nullable", "Lazy"}), absolute_imports=True,
 )  # fmt: skip
 _RUST = Family(
     "rust", False, False, frozenset({"self"}), frozenset({"Self"}), _NONE, False,
     frozenset({"Box", "Rc", "Arc", "Ref", "RefMut", "Cow", "MutexGuard", "Pin", "Option", "Result"}),
 )  # fmt: skip
 _PHP = Family(
-    "php", False, False, frozenset({"this"}), frozenset({"self", "static"}), frozenset({"parent"})
-)
+    "php", False, False, frozenset({"this"}), frozenset({"self", "static"}), frozenset({"parent"}),
+    absolute_imports=True,
+)  # fmt: skip
 _RUBY = Family("ruby", False, True, frozenset({"self"}), _NONE, frozenset({"super"}))
 _C = Family(
     "c", False, True, frozenset({"this"}), _NONE, _NONE, True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
@@ -109,18 +109,20 @@ class FileResolver:
         kinds, names, receivers, lines, _, scopes, argcs = self.table
         if not self.family.overloads:  # that it is called is all that counts
             argcs = [0 if argc > 0 else argc for argc in argcs]
-        given = self._given(len(kinds))
-        moments = self._moments(texts, given)
-        questions = list(zip(kinds, names, receivers, scopes, argcs, given, moments, strict=True))
+        given = self._given()
+        further = [column for column in (given, self._moments(texts, given)) if column]
+        uses = list(zip(kinds, names, receivers, scopes, argcs, *further, strict=True))
         known: dict[tuple[int, ...], int] = {}
         answers: list[int] = []  # seven numbers each
-        for question, line in zip(questions, lines, strict=True):
-            if question not in known:
-                known[question] = len(known)
-                kind, name, receiver, scope, argc, argument, _ = question
-                told = texts[argument] if argument >= 0 else ""
-                answers += self._answer(kind, texts, name, receiver, scope, argc, line, told)
-        numbers = np.fromiter(map(known.__getitem__, questions), np.int64, len(questions))
+        for at, use in enumerate(uses):
+            if use not in known:
+                known[use] = len(known)
+                told = texts[given[at]] if given and given[at] >= 0 else ""
+                answers += self._answer(
+                    kinds[at], texts, names[at], receivers[at], scopes[at], argcs[at], lines[at],
+                    told,
+                )  # fmt: skip
+        numbers = np.fromiter(map(known.__getitem__, uses), np.int64, len(uses))
         columns_ = np.array(answers, np.int64).reshape(-1, 7)[numbers].T
         candidates = columns_[6]
         for at in np.flatnonzero(candidates >= 0).tolist():
@@ -129,27 +131,33 @@ class FileResolver:
         relations = self._relations(rows)
         return self._packed(columns_, rows, relations)
 
-    def _moments(self, texts: tuple[str, ...], given: list[int]) -> Iterable[int]:
-        """Return between which bindings each use stands where its meaning depends on it, else -1."""
+    def _moments(self, texts: tuple[str, ...], given: list[int]) -> list[int]:
+        """Return between which bindings each use stands where its meaning depends on it, else -1.
+
+        Nothing when that of none does.
+        """
         moving = self.moving = self._moving(texts)
         _, names, receivers, lines, _, _, _ = self.table
         if not moving:
-            return [-1] * len(names)
+            return []
         several = (told for told in self.scopes.told.values() if len(told) > 1)
         bound = np.unique([line for told in several for line, _ in told])
         between = bound.searchsorted(lines) + bound.searchsorted(lines, side="right")
         return [
             moment if (receiver if receiver >= 0 else name) in moving or told in moving else -1
             for name, receiver, moment, told in zip(
-                names, receivers, between.tolist(), given, strict=True
+                names, receivers, between.tolist(), given or repeat(-1), strict=False
             )
         ]
 
-    def _given(self, count: int) -> list[int]:
-        """Return the number of what is written as arguments of each use, -1 for nothing."""
+    def _given(self) -> list[int]:
+        """Return the number of what is written as arguments of each use, -1 for nothing.
+
+        Nothing where it does not count.
+        """
         references = self.body.references
         if references is None or not references.arguments or not self.family.overloads:
-            return [-1] * count
+            return []
         found: list[int] = np.frombuffer(references.arguments, "<i4").tolist()
         return found
 
@@ -162,23 +170,23 @@ class FileResolver:
         """Put together the answers of all uses and the rows that no use stands for."""
         kind, state, confidence, target, name, hint, _ = answers
         more = np.array(rows, np.int64).reshape(-1, 9).T if rows else None
+        uses = self.body.references
 
-        def column(at: int, values: npt.NDArray[np.int64] | list[int], dtype: str) -> bytes:
-            found = np.asarray(values, dtype).tobytes()
+        def column(at: int, values: npt.NDArray[np.int64] | bytes, dtype: str) -> bytes:
+            found = values if isinstance(values, bytes) else values.astype(dtype).tobytes()
             return found if more is None else found + more[at].astype(dtype).tobytes()
 
-        _, _, _, lines, columns_, scopes, _ = self.table
         return FileEdges(
             strings=tuple(self.strings),
             kind=column(0, kind, "u1"),
             state=column(1, state, "u1"),
             confidence=column(2, confidence, "u1"),
-            source=column(3, scopes, "<i4"),
+            source=column(3, uses.scope if uses else b"", "<i4"),
             target=column(4, target, "<i4"),
             name=column(5, name, "<u4"),
             hint=column(6, hint, "<i4"),
-            line=column(7, lines, "<u4"),
-            column=column(8, columns_, "<u4"),
+            line=column(7, uses.line if uses else b"", "<u4"),
+            column=column(8, uses.column if uses else b"", "<u4"),
             candidates=tuple(self.candidates),
             relations=tuple(relations),
         )
@@ -194,8 +202,12 @@ class FileResolver:
         if self.family.name == "php":
             names |= {f"${name}" for name in names}
         if not self.family.overloads:  # else a text may be several arguments
-            roots = enumerate(map(chain_of, texts))
-            return {number for number, chain in roots if chain is not None and chain[0] in names}
+            _, used, receivers, _, _, _, _ = self.table
+            return {
+                number
+                for number in {*used, *receivers}
+                if number >= 0 and _root_of(texts[number]) in names
+            }
         found = set()
         for number, text in enumerate(texts):
             for part in text.split("\n") if "\n" in text else (text,):
@@ -778,6 +790,14 @@ class FileResolver:
                 kind = "interface"
             relations.append(Relation(_RELATIONS[kind], index, target, text, base.confidence))
         return relations
+
+
+def _root_of(text: str) -> str:
+    """Return the name that an expression starts from, "" when it is none that can be read."""
+    if text.isidentifier():
+        return text
+    chain = chain_of(text)
+    return chain[0] if chain is not None else ""
 
 
 def _implementing(engine: Engine, index: int, decl: Decl) -> list[Relation]:

@@ -7,6 +7,7 @@ copy shares what is inside until either side changes it.
 from __future__ import annotations
 
 import bisect
+import struct
 from collections.abc import Iterable, Mapping
 from typing import Any
 from zlib import crc32
@@ -208,4 +209,5 @@ def hashes(space: str, keys: Iterable[Key]) -> list[int]:
 
 def packed(space: str, keys: Iterable[Key]) -> bytes:
     """Return the needs of a file that asked for these keys."""
-    return np.array(sorted(set(hashes(space, keys))), "<u4").tobytes()
+    found = sorted(set(hashes(space, keys)))
+    return struct.pack(f"<{len(found)}I", *found)

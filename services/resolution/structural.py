@@ -52,6 +52,10 @@ def _interfaces(engine: Engine, decl: Decl) -> dict[str, list[Decl]]:
 
 
 def _fits(engine: Engine, interface: str, offered: dict[str, int]) -> bool:
+    own = cast(tuple[Decl, ...], engine.facts(METHODS, interface))
+    for method in own:  # most ask for something else as well, which is seen at once
+        if method.name not in offered:
+            return False
     outer, _, name = interface.rpartition(".")
     return any(
         methods(engine, decl).items() <= offered.items()

@@ -26,8 +26,9 @@ from contracts.extract import Body
 from services.kernel.programs import command
 from services.resolution.resolver import Resolver, summary_of
 from services.resolver import recall
+from services.resolver.columns import ResolvedFile
 from services.resolver.live import Result, made
-from services.resolver.spread import spread
+from services.resolver.spread import pour, spread
 from store import map_segment
 from store.read.live import Projections, Snapshot
 from store.read.maps import Maps
@@ -66,14 +67,21 @@ _decode_preparation = msgspec.msgpack.Decoder(Preparation).decode
 
 
 class Computation:
-    """A process that resolves and prepares; read its results phase by phase, then close it."""
+    """A process that resolves and prepares; read its results phase by phase, then close it.
 
-    def __init__(self, request: Request | None) -> None:
+    It can be made before there is a request, and has all it needs in memory when that comes.
+    """
+
+    def __init__(self) -> None:
         self._process = subprocess.Popen(  # noqa: S603 - this very interpreter and package
             command(__name__), stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
-        self._request = b"" if request is None else _encode(request)
+        self._request = b""
         self._begun = self._ended = False
+
+    def ask(self, request: Request) -> None:
+        """Say what is to be resolved, before anything is taken."""
+        self._request = _encode(request)
 
     def take(self, limit: int) -> list[Result]:
         """The next results; none at the end of a phase. Raises Unavailable when it has died."""
@@ -166,10 +174,10 @@ def _resolve_all(request: Request, out: IO[bytes]) -> None:
     )
     gc.freeze()
     for phase in request.phases:
-        for frame in spread(
-            lambda paths: _results(resolver, reader, paths), phase, request.processes
-        ):
-            out.write(_LENGTH.pack(len(frame)) + frame)
+        # Nothing of `out` is held back here, so that the forks may write to what is under it.
+        pour(
+            lambda paths: _results(resolver, reader, paths), phase, request.processes, out.fileno()
+        )
         out.write(_LENGTH.pack(0))
         out.flush()
 
@@ -228,5 +236,12 @@ def _summaries(reader: _Reader, paths: Sequence[str]) -> Iterator[bytes]:
 
 
 def _results(resolver: Resolver, reader: _Reader, paths: Sequence[str]) -> Iterator[bytes]:
-    for path, edges, summary in resolver.resolve(paths):
-        yield _encode(made(reader.rows[path], reader.body(path), edges, summary))
+    files = (
+        ResolvedFile(
+            path, reader.rows[path].language, reader.rows[path].quality, reader.body(path), edges,
+            summary,
+        )
+        for path, edges, summary in resolver.resolve(paths)
+    )  # fmt: skip
+    for result in made(files, reader.rows):
+        yield _encode(result)

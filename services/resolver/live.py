@@ -8,7 +8,7 @@ of them is stored the change is still pending, and is worked out again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -17,11 +17,10 @@ from contracts.errors import Unavailable
 from contracts.extract import EXTRACTOR_VERSION, Body, compressed
 from contracts.filemap import COLUMNS_VERSION, pack_columns
 from services.resolution import edges as edge_format
-from services.resolution.edges import FileEdges
-from services.resolution.resolver import Resolver
+from services.resolution.resolver import Resolved, Resolver
 from services.resolution.summary import SUMMARY_VERSION, decode
 from services.resolver import recall
-from services.resolver.columns import columns_of
+from services.resolver.columns import ResolvedFile, columns_of_each
 from services.resolver.recall import RecalledIndex
 from store import keys, map_segment
 from store.read.live import Projections, Snapshot
@@ -211,23 +210,28 @@ class LiveMap:
         resolver = self.resolver()
         changes: list[tuple[str, str, Body | None]] = [(path, "", None) for path in pending.gone]
         changes += [(row.path, row.language, self.body(row.path)) for row in pending.changed]
-        for path, edges, summary in resolver.apply(changes):
+        yield from made(self._live_files(resolver.apply(changes)), self._rows)
+
+    def _live_files(self, resolved: Iterable[Resolved]) -> Iterator[ResolvedFile]:
+        for path, edges, summary in resolved:
             self.check()
             row = self._rows.get(path)
             if row is not None:
-                yield made(row, self.body(path), edges, summary)
+                yield ResolvedFile(
+                    path, row.language, row.quality, self.body(path), edges, summary
+                )  # fmt: skip
 
 
-def made(row: FileRow, body: Body, edges: FileEdges, summary: bytes) -> Result:
-    """Bring what was resolved of a file into the form that is stored."""
-    columns = columns_of(row.path, row.language, row.quality, body, edges)
-    return Result(
-        row.path,
-        row.sequence,
-        compressed(edge_format.encode(edges)),
-        pack_columns(columns),
-        compressed(summary),
-    )
+def made(files: Iterable[ResolvedFile], rows: Mapping[str, FileRow]) -> Iterator[Result]:
+    """Bring what was resolved of each file into the form that is stored."""
+    for file, columns in columns_of_each(files):
+        yield Result(
+            file.path,
+            rows[file.path].sequence,
+            compressed(edge_format.encode(file.edges)),
+            pack_columns(columns),
+            compressed(file.summary),
+        )
 
 
 def parted(results: Iterable[Result], changed: frozenset[str]) -> tuple[list[Result], list[Result]]:

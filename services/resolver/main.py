@@ -153,7 +153,7 @@ class Resolving(Service):
             return
         try:
             if self._is_early(repo_id):
-                return  # another notice comes with the pass's next phase
+                return  # another notice comes with what the pass does next
             async with self._locks[repo_id]:
                 await self.settle(repo_id)
         except (Fault, CorruptEnvironment) as error:
@@ -171,7 +171,11 @@ class Resolving(Service):
         """Whether a pass is still bringing files, so that their text comes first."""
         with self.projections.read() as snapshot:
             newest = snapshot.newest_pass(repo_id)
-        return newest is not None and _brings_files(newest)
+        if newest is None or not _brings_files(newest):
+            return False
+        if _ends_cold(newest) and repo_id not in self._computations:
+            self._computations[repo_id] = Computation()
+        return True
 
     async def settle(self, repo_id: str) -> LiveMap:
         """Resolve and store whatever is pending; returns the map with nothing pending."""
@@ -183,6 +187,7 @@ class Resolving(Service):
             if not pending:
                 if live.repo_id in self._preparing:
                     await self._prepare(live)
+                self._close(repo_id)
                 return live
             self._grown = True
             started = time.monotonic()
@@ -243,8 +248,11 @@ class Resolving(Service):
             str(self._settings.projections), live.repo_id, rows, phases, _processors()
         )
         live.release()
-        self._close(live.repo_id)
-        computation = self._computations[live.repo_id] = Computation(request)
+        computation = self._computations.get(live.repo_id)
+        if computation is None or live.repo_id in self._preparing:  # it has resolved already
+            self._close(live.repo_id)
+            computation = self._computations[live.repo_id] = Computation()
+        computation.ask(request)
         try:
             for _ in phases:
                 async with contextlib.aclosing(_batches(computation)) as batches:
@@ -271,8 +279,7 @@ class Resolving(Service):
                 await asyncio.wait_for(folded.wait(), 1.0)
         # In the process that resolved, so that this one stays as small as it was.
         known = self._computations.get(live.repo_id)
-        computation = known or Computation(None)
-        self._computations[live.repo_id] = computation
+        computation = self._computations[live.repo_id] = known or Computation()
         preparation = Preparation(str(self._settings.projections), live.repo_id, str(self._cache))
         try:
             await asyncio.to_thread(computation.prepare, preparation)
@@ -383,6 +390,13 @@ def _is_cold(live: LiveMap, pending: Pending) -> bool:
     """Whether so much has changed that everything is resolved anew, on all processors."""
     changed = len(pending.changed)
     return changed >= _COLD_FILES and changed >= _COLD_SHARE * len(live.rows)
+
+
+def _ends_cold(newest: PassRow) -> bool:
+    """Whether a pass has found all it will bring, and all is resolved anew after it."""
+    changed = newest.files_added + newest.files_updated
+    enough = changed >= _COLD_FILES and changed >= _COLD_SHARE * newest.files_scanned
+    return newest.phase == "Applying" and enough
 
 
 def _processors() -> int:

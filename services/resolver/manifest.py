@@ -8,7 +8,7 @@ look at the very same files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 from msgspec import Struct
@@ -18,7 +18,8 @@ from contracts.extract import Body, Fact, Symbol, compressed, unpack_body
 from contracts.filemap import Columns, Entry, FileFacts, pack_columns, unpack_columns
 from services.resolution import edges as edge_format
 from services.resolution.ids import symbol_id
-from services.resolver.columns import columns_of
+from services.resolution.resolver import Resolved
+from services.resolver.columns import ResolvedFile, columns_of_each
 from services.resolver.content import Content, Fresh, Kept, Source
 from services.resolver.live import LiveMap
 from store import keys
@@ -72,14 +73,19 @@ class Manifest:
         changes += [
             (path, _facts(self._content[path]).language, body) for path, body in own.items()
         ]
-        for path, edges, _ in fork.apply(changes):
+        for file, columns in columns_of_each(self._files(fork.apply(changes), read)):
+            edges = compressed(edge_format.encode(file.edges))
+            self._made[file.path] = (pack_columns(columns), edges)
+
+    def _files(
+        self, resolved: Iterable[Resolved], read: Callable[[str], Body]
+    ) -> Iterator[ResolvedFile]:
+        for path, edges, _ in resolved:
             self._live.check()
             source = self._content.get(path)
-            if source is None:
-                continue
-            facts = _facts(source)
-            columns = columns_of(path, facts.language, facts.quality, read(path), edges)
-            self._made[path] = (pack_columns(columns), compressed(edge_format.encode(edges)))
+            if source is not None:
+                facts = _facts(source)
+                yield ResolvedFile(path, facts.language, facts.quality, read(path), edges)
 
     def entries(self) -> Iterator[Entry]:
         """Every file in order of paths. Raises Unavailable when the live tree has moved on."""

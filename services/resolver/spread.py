@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import selectors
+import signal
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 _LENGTH = struct.Struct("<I")
 _PIECE = struct.Struct("<II")  # where it starts and ends; read and written as a whole
@@ -21,21 +23,15 @@ Work = Callable[[Sequence[str]], Iterator[bytes]]
 
 def spread(work: Work, paths: Sequence[str], processes: int) -> Iterator[bytes]:
     """Yield what `work` yields of all paths, in any order. Ends the process when a fork has failed."""
-    pieces = _pieces(len(paths), processes)
-    if not pieces:
-        return
-    waiting, given = os.pipe()
-    for piece in pieces:
-        os.write(given, _PIECE.pack(*piece))
-    os.close(given)
     selector = selectors.DefaultSelector()
     forks: dict[int, tuple[int, bytearray]] = {}
-    for _ in range(min(processes, len(pieces))):
+    waiting, pieces = _given(len(paths), processes)
+    for _ in range(min(processes, pieces)):
         readable, writable = os.pipe()
         fork = os.fork()
         if fork == 0:
             os.close(readable)
-            _take_part(work, paths, waiting, writable)
+            _take_part(work, paths, waiting, partial(_write, writable))
         os.close(writable)
         forks[readable] = (fork, bytearray())
         selector.register(readable, selectors.EVENT_READ)
@@ -56,6 +52,48 @@ def spread(work: Work, paths: Sequence[str], processes: int) -> Iterator[bytes]:
     selector.close()
     if failed:
         raise SystemExit(1)
+
+
+def pour(work: Work, paths: Sequence[str], processes: int, out: int) -> None:
+    """Let the forks write what `work` yields of all paths to the descriptor `out`, as frames.
+
+    Each has its length in front. Ends the process when a fork has failed.
+    """
+    waiting, pieces = _given(len(paths), processes)
+    turn, done = os.pipe()  # holds one byte: whoever has taken it writes
+    os.write(done, b".")
+
+    def write(held: bytearray) -> None:
+        os.read(turn, 1)
+        _write(out, held)
+        os.write(done, b".")
+
+    forks: set[int] = set()
+    for _ in range(min(processes, pieces)):
+        fork = os.fork()
+        if fork == 0:
+            _take_part(work, paths, waiting, write)
+        forks.add(fork)
+    for descriptor in (waiting, turn, done):
+        os.close(descriptor)
+    while forks:
+        fork, status = os.wait()
+        forks.discard(fork)
+        if status != 0:  # it may have died in its turn, which then never ends
+            for other in forks:
+                os.kill(other, signal.SIGKILL)
+                os.waitpid(other, 0)
+            raise SystemExit(1)
+
+
+def _given(count: int, processes: int) -> tuple[int, int]:
+    """A descriptor that the pieces of the work are read from, and how many there are."""
+    waiting, given = os.pipe()
+    pieces = _pieces(count, processes)
+    for piece in pieces:
+        os.write(given, _PIECE.pack(*piece))
+    os.close(given)
+    return waiting, len(pieces)
 
 
 def _pieces(count: int, processes: int) -> list[tuple[int, int]]:
@@ -80,8 +118,10 @@ def _frames(held: bytearray) -> Iterator[bytes]:
     del held[:at]
 
 
-def _take_part(work: Work, paths: Sequence[str], waiting: int, writable: int) -> None:
-    """Work on one piece after the other and end; never returns."""
+def _take_part(
+    work: Work, paths: Sequence[str], waiting: int, write: Callable[[bytearray], None]
+) -> None:
+    """Work on one piece after the other, write whole frames and end; never returns."""
     code = 1
     try:
         held = bytearray()
@@ -91,9 +131,9 @@ def _take_part(work: Work, paths: Sequence[str], waiting: int, writable: int) ->
                 held += _LENGTH.pack(len(frame))
                 held += frame
                 if len(held) >= _AT_ONCE:  # whole frames, so that none is waited for
-                    _write(writable, held)
+                    write(held)
                     held.clear()
-        _write(writable, held)
+        write(held)
         code = 0
     finally:
         os._exit(code)

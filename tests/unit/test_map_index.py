@@ -20,7 +20,7 @@ from services.query.codemap import finding, layers
 from services.query.codemap.layers import Layer, hiding
 from services.query.codemap.views import Files, MapView
 from services.resolution.resolver import Resolver
-from services.resolver.columns import columns_of
+from services.resolver.columns import ResolvedFile, columns_of_each
 from store.map_segment import Segment, letters, load, make, save
 from store.read.maps import Maps
 
@@ -49,10 +49,11 @@ def resolved(tree: Mapping[str, str]) -> dict[str, Columns]:
     bodies = {path: body_of(path, text) for path, text in tree.items()}
     resolver = Resolver(bodies.__getitem__)
     changes = [(path, "python", body) for path, body in sorted(bodies.items())]
-    return {
-        path: columns_of(path, "python", "full", bodies[path], edges)
+    files = [
+        ResolvedFile(path, "python", "full", bodies[path], edges)
         for path, edges, _ in resolver.apply(changes)
-    }
+    ]
+    return {file.path: columns for file, columns in columns_of_each(files)}
 
 
 def view_of(*layers: tuple[dict[str, Columns], set[str]]) -> MapView:
@@ -120,9 +121,12 @@ def test_a_manifest_over_the_live_tree_is_that_of_a_fresh_one(
     changes += [(path, "python", body) for path, body in own.items()]
 
     made = {path: known[path] for path in wanted if path in known and path not in own}
-    for path, edges, _ in resolver.fork(both.__getitem__).apply(changes):
-        if path in wanted:
-            made[path] = columns_of(path, "python", "full", both[path], edges)
+    files = [
+        ResolvedFile(path, "python", "full", both[path], edges)
+        for path, edges, _ in resolver.fork(both.__getitem__).apply(changes)
+        if path in wanted
+    ]
+    made |= {file.path: columns for file, columns in columns_of_each(files)}
 
     assert made == resolved(wanted)
     again = {p: e for p, e, _ in resolver.apply([])}

@@ -10,14 +10,16 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import termios
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
 from services.resolution.index import Index
 from services.resolution.summary import decode
-from services.resolver.spread import spread
+from services.resolver.spread import Work, pour, spread
 from tests.golden.test_resolution import CASES, read
 from tests.resolution_project import Project
 
@@ -27,25 +29,45 @@ def _echoed(paths: Sequence[str]) -> Iterator[bytes]:
         yield path.encode() * 50
 
 
+def _spread(work: Work, paths: Sequence[str], processes: int) -> list[bytes]:
+    return list(spread(work, paths, processes))
+
+
+def _poured(work: Work, paths: Sequence[str], processes: int) -> list[bytes]:
+    with tempfile.TemporaryFile() as file:
+        pour(work, paths, processes, file.fileno())
+        file.seek(0)
+        found = []
+        while head := file.read(4):
+            found.append(file.read(int.from_bytes(head, "little")))
+        return found
+
+
+_WAYS = pytest.mark.parametrize("way", [_spread, _poured])
+Way = Callable[[Work, Sequence[str], int], list[bytes]]
+
+
+@_WAYS
 @pytest.mark.parametrize("count", [0, 1, 7, 2_000])
-def test_every_file_is_worked_on_once(count: int) -> None:
+def test_every_file_is_worked_on_once(count: int, way: Way) -> None:
     paths = [f"{number:07d}" for number in range(count)]
-    found = list(spread(_echoed, paths, 3))
-    assert sorted(found) == [path.encode() * 50 for path in paths]
+    assert sorted(way(_echoed, paths, 3)) == [path.encode() * 50 for path in paths]
 
 
-def test_a_frame_may_be_larger_than_a_pipe() -> None:
+@_WAYS
+def test_a_frame_may_be_larger_than_a_pipe(way: Way) -> None:
     def large(paths: Sequence[str]) -> Iterator[bytes]:
         for path in paths:
             yield path.encode() * 300_000
 
-    found = list(spread(large, ["a", "b", "c"], 2))
+    found = way(large, ["a", "b", "c"], 2)
     assert sorted(frame[:1] for frame in found) == [b"a", b"b", b"c"]
     assert {len(frame) for frame in found} == {300_000}
 
 
+@_WAYS
 @pytest.mark.parametrize("fatal", [True, False])
-def test_a_fork_that_dies_ends_the_process(fatal: bool) -> None:
+def test_a_fork_that_dies_ends_the_process(fatal: bool, way: Way) -> None:
     def dying(paths: Sequence[str]) -> Iterator[bytes]:
         for path in paths:
             if path == "50":
@@ -55,7 +77,30 @@ def test_a_fork_that_dies_ends_the_process(fatal: bool) -> None:
             yield path.encode()
 
     with pytest.raises(SystemExit):
-        list(spread(dying, [str(number) for number in range(100)], 2))
+        way(dying, [str(number) for number in range(100)], 2)
+
+
+def test_forks_do_not_write_into_each_others_frames() -> None:
+    read, write = os.pipe()
+    paths = [f"{number:03d}" for number in range(60)]
+
+    def large(paths: Sequence[str]) -> Iterator[bytes]:
+        for path in paths:
+            yield path.encode() * 30_000
+
+    found: list[bytes] = []
+
+    def reading() -> None:
+        with open(read, "rb") as stream:
+            while head := stream.read(4):
+                found.append(stream.read(int.from_bytes(head, "little")))
+
+    reader = threading.Thread(target=reading)
+    reader.start()
+    pour(large, paths, 3, write)
+    os.close(write)
+    reader.join()
+    assert sorted(found) == [path.encode() * 30_000 for path in paths]
 
 
 _WRITES = """
