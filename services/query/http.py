@@ -34,7 +34,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from contracts.errors import Forbidden
 from services.query.access import TokenStore
 from services.query.gates import METADATA_PATH, BearerGate, Handler, HostGuard, security
+from services.query.mcp import DirectCalls
 from services.query.pages import Pages
+from services.query.plain_posts import PlainPosts
 
 PATH = "/mcp"
 BODY_BYTES = 1 << 20
@@ -87,7 +89,8 @@ def build_app(server: Server[Any], site: Site) -> Starlette:
         max_sessions=_SESSIONS,
     )
     guard = HostGuard(allowed)
-    streams = _Streams(StreamableHTTPASGIApp(manager))
+    transport = StreamableHTTPASGIApp(manager)
+    streams = _Streams(PlainPosts(transport, DirectCalls.of(server), body_bytes=BODY_BYTES))
     inner: ASGIApp = streams if site.tokens is None else BearerGate(streams, site.tokens)
     pages = Pages(PATH, site.version, site.ready, site.metrics, guarded=site.tokens is not None)
     exposed = guard.around if is_loopback(site.host) else _open_to_any_host

@@ -19,6 +19,7 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import InboundModernRoute, classify_inbound_request
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from contracts.errors import Fault
@@ -40,6 +41,7 @@ _LIST_TTL_MS = 300_000
 _STATUS_TTL_MS = 0
 _PARTIAL = frozenset({AGENT, "memory", "codemap"})
 _PLAIN_KEYS = frozenset({"name", "arguments", "_meta"})
+RUNNING = "repofold.running"  # in the scope of an HTTP request: its call, started already
 
 
 def local_caller() -> Caller:
@@ -54,6 +56,11 @@ def token_caller() -> Caller:
         return NOBODY
     scopes: set[Scope] = {scope for scope in ("read", "write", "admin") if scope in token.scopes}
     return Caller(token.client_id, frozenset(scopes))
+
+
+def agrees_with(request: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
+    """Whether a request of the 2026 protocol is the one that its HTTP headers, in lower case, name."""
+    return isinstance(classify_inbound_request(request, headers=headers), InboundModernRoute)
 
 
 def build_server(
@@ -91,7 +98,7 @@ def build_server(
         "resources/read", types.ReadResourceRequestParams, offer.read_resource
     )
     # The tracing middleware that the SDK puts here costs a tenth of a call and exports nothing.
-    server.middleware[:] = [_DirectCalls(offer, server.server_info_stamp)]
+    server.middleware[:] = [DirectCalls(offer, server.server_info_stamp)]
     return server
 
 
@@ -185,7 +192,7 @@ class _Offer(Generic[V]):
         return [address for address in resources.ADDRESSES if address.tool in visible]
 
 
-class _DirectCalls:
+class DirectCalls:
     """Middleware that answers plain tool calls of the 2026 protocol in place.
 
     Whatever is not plain (another method or era, a retry with input, malformed parameters, an
@@ -196,30 +203,43 @@ class _DirectCalls:
         self._offer = offer
         self._server_info = server_info
 
+    @classmethod
+    def of(cls, server: Server[Any]) -> DirectCalls:
+        """The one in a server of `build_server`."""
+        return next(each for each in server.middleware if isinstance(each, cls))
+
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        pending = self._plain_call(ctx)
+        scope = getattr(ctx.request, "scope", {})  # there is no request over stdio
+        pending = scope.get(RUNNING) or self._plain_call(ctx)
         if pending is None:
             return await call_next(ctx)
-        result = await pending
+        return self.stamped(await pending)
+
+    def started(self, params: Mapping[str, Any]) -> Awaitable[JsonObject] | None:
+        """Start a call by its parameters; None when they are not plain or name no tool to be seen."""
+        if not _PLAIN_KEYS.issuperset(params):
+            return None
+        name, arguments = params.get("name"), params.get("arguments")
+        if not isinstance(name, str) or not isinstance(arguments, dict | None):
+            return None
+        return self._offer.call(name, arguments)
+
+    def stamped(self, result: JsonObject) -> JsonObject:
+        """The result of a call, with what the protocol wants each to tell of the server."""
         stamp: JsonObject = {types.SERVER_INFO_META_KEY: dict(self._server_info)}
         meta = result.get("_meta")
         result["_meta"] = {**meta, **stamp} if isinstance(meta, dict) else stamp
         return result
 
     def _plain_call(self, ctx: Context) -> Awaitable[JsonObject] | None:
-        params = ctx.params
         if (
             ctx.method != "tools/call"
-            or params is None
+            or ctx.params is None
             or ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS
             or ctx.meta is None
-            or not _PLAIN_KEYS.issuperset(params)
         ):
             return None
-        name, arguments = params.get("name"), params.get("arguments")
-        if not isinstance(name, str) or not isinstance(arguments, dict | None):
-            return None
-        return self._offer.call(name, arguments)
+        return self.started(ctx.params)
 
 
 def _page(key: str, entries: list[JsonObject], params: types.PaginatedRequestParams) -> JsonObject:

@@ -347,18 +347,42 @@ def test_files_are_scored_by_their_best_and_their_three_best_passages() -> None:
     assert scores.best_baseline == pytest.approx(32 / 127)
 
 
-@given(
-    st.lists(st.lists(st.sampled_from([0.0, 0.0, 0.25, 0.5, 0.75]), max_size=5), max_size=12),
-)
-def test_the_best_passages_of_a_file_are_those_a_sort_finds(scores: list[list[float]]) -> None:
+@pytest.mark.parametrize("values", [[0.0, 0.0, 0.25, 0.5, 0.75], [0.0, 0.25, 0.5, 0.625, 0.75]])
+@given(data=st.data())
+def test_the_best_passages_of_a_file_are_those_a_sort_finds(
+    values: list[float], data: st.DataObject
+) -> None:
+    few = st.lists(st.sampled_from(values), max_size=5)
+    many = st.lists(st.sampled_from(values), min_size=10, max_size=16)
+    scores = data.draw(st.lists(few | many, max_size=12))
     files = [SourceFile(f"{at}.py", ("word",) * len(own)) for at, own in enumerate(scores)]
     chunk = np.array([score for own in scores for score in own], np.float32)
+    some = np.flatnonzero([bool(own) and at % 2 == 0 for at, own in enumerate(scores)])
 
-    best, top3 = corpus_of(files).best_chunks(chunk)
+    corpus = corpus_of(files)
+    best, top3 = corpus.best_chunks(chunk)
+    best_of_some, top3_of_some = corpus.best_chunks_of(some, chunk)
 
     ordered = [sorted(own, reverse=True) for own in scores]
     assert best.tolist() == [sum(own[:1]) for own in ordered]
     assert top3.tolist() == [sum(own[:3]) for own in ordered]
+    assert best_of_some.tolist() == best[some].tolist()
+    assert top3_of_some.tolist() == top3[some].tolist()
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.4]), max_size=150),
+    st.integers(0, 12),
+)
+def test_the_best_files_are_those_a_sort_finds(scores: list[float], limit: int) -> None:
+    files = [SourceFile(f"{at * 7 % 150:03}.py", ("word",)) for at in range(len(scores))]
+    ranking = rank("word", files)
+    ranking.scores = np.array(scores, np.float32)
+
+    found = [hit.number for hit in ranking.top(limit)]
+
+    matching = [at for at, score in enumerate(scores) if score]
+    assert found == sorted(matching, key=lambda at: (-scores[at], files[at].path))[:limit]
 
 
 def test_the_baseline_is_the_score_a_quarter_down_the_list() -> None:

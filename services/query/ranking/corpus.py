@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -28,6 +29,7 @@ K1: Final = 1.2
 BODY_B: Final = 0.5
 CHUNK_B: Final = 0.75
 FIELD_B: Final = 0.5
+_FEW_CHUNKS: Final = 12  # of a file; with more it is quicker to go through file by file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +54,24 @@ class _Numbering:
         if self.table is not None:
             return self.table[ordinals]
         return ordinals.astype(np.int32) + np.int32(self.shift)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Short:
+    """Files of few chunks, as they are gone through all at once."""
+
+    files: I8  # most chunks first
+    chunks: I8  # the first one of every file, the second one of those that have two, ...
+    sizes: Sequence[int]  # how many files have a chunk in each place
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Long:
+    """Files as they are gone through one after the other."""
+
+    files: I8
+    chunks: I8
+    heads: I8  # where in `chunks` those of each file begin
 
 
 class Corpus:
@@ -97,10 +117,34 @@ class Corpus:
         self.body_length: I8 = np.diff(total[self.chunk_start])  # terms with repeats
         self.body_norm = _norm(self.body_length, BODY_B)
         self.chunk_norm = _norm(chunk_length, CHUNK_B)
-        self.path_norm = _norm(column("path_length")[order].astype(np.int64), FIELD_B)
-        self.symbols_norm = _norm(column("symbols_length")[order].astype(np.int64), FIELD_B)
+        self.field_norm: F4 = np.stack(  # [path and symbols, files]
+            [
+                _norm(column(name)[order].astype(np.int64), FIELD_B)
+                for name in ("path_length", "symbols_length")
+            ]
+        )
         self.chunk_file: I4 = np.repeat(np.arange(len(order), dtype=np.int32), counts)
-        self._chunked = np.flatnonzero(counts)
+
+    @cached_property
+    def _short(self) -> _Short:
+        counts = np.diff(self.chunk_start)
+        files = np.flatnonzero((counts > 0) & (counts <= _FEW_CHUNKS))
+        files = files[np.argsort(-counts[files], kind="stable")]
+        first, counts = self.chunk_start[files], counts[files]
+        sizes = [int(np.count_nonzero(counts > place)) for place in range(_FEW_CHUNKS)]
+        places = [first[:size] + place for place, size in enumerate(sizes)]
+        return _Short(files, np.concatenate(places), sizes)
+
+    @cached_property
+    def _long(self) -> _Long:
+        return self._laid(np.flatnonzero(np.diff(self.chunk_start) > _FEW_CHUNKS))
+
+    def _laid(self, files: I8) -> _Long:
+        first = self.chunk_start[files]
+        counts = self.chunk_start[files + 1] - first
+        heads = np.cumsum(counts) - counts
+        chunks = np.repeat(first - heads, counts)
+        return _Long(files, chunks + np.arange(len(chunks)), heads)
 
     @property
     def file_count(self) -> int:
@@ -137,32 +181,70 @@ class Corpus:
     def best_chunks(self, chunk: F4) -> tuple[F4, F4]:
         """Return each file's best chunk score and the sum of its three best.
 
-        `chunk` holds a score for each chunk, none below zero. Three times the highest of each file is
-        taken, and then struck out once: cheaper than sorting.
+        `chunk` holds a score for each chunk, none below zero. Where most of them are scored, the many
+        files of few chunks are gone through together: one by one each costs more than its chunks.
         """
         best, top3 = np.zeros((2, self.file_count), np.float32)
         is_scored = chunk > 0
         if 2 * np.count_nonzero(is_scored) < len(chunk):
             scored = np.flatnonzero(is_scored)
             score, file = chunk[scored], self.chunk_file[scored]
-            heads = np.flatnonzero(np.diff(file, prepend=-1))
-            owner = file[heads].astype(np.int64)
+            heads = np.flatnonzero(_is_head(file))
+            files = file[heads].astype(np.int64)
         else:
-            score, file = chunk.copy(), self.chunk_file
-            heads, owner = self.chunk_start[self._chunked], self._chunked
-        if not len(owner):
-            return best, top3
-        highest = np.maximum.reduceat(score, heads)
-        best[owner] = highest
-        top3[owner] = highest
-        left = np.zeros(self.file_count, np.float32)
-        for _ in range(2):
-            left[owner] = highest
-            struck = np.flatnonzero(score == left[file])
-            score[struck[np.diff(file[struck], prepend=-1) != 0]] = 0
-            highest = np.maximum.reduceat(score, heads)
-            top3[owner] += highest
+            short, long = self._short, self._long
+            best[short.files], top3[short.files] = _best_by_place(chunk[short.chunks], short.sizes)
+            score, file = chunk[long.chunks], self.chunk_file[long.chunks]
+            files, heads = long.files, long.heads
+        if len(files):
+            best[files], top3[files] = _best_of_runs(score, file, heads)
         return best, top3
+
+    def best_chunks_of(self, files: I8, chunk: F4) -> tuple[F4, F4]:
+        """Return what `best_chunks` does for some files, each of which has a chunk."""
+        if not len(files):
+            return np.zeros(0, np.float32), np.zeros(0, np.float32)
+        laid = self._laid(files)
+        return _best_of_runs(chunk[laid.chunks], self.chunk_file[laid.chunks], laid.heads)
+
+
+def _best_by_place(score: F4, sizes: Sequence[int]) -> tuple[F4, F4]:
+    """Return what `_best_of_runs` does, for scores in the order of `_Short.chunks`."""
+    best, second, third = np.zeros((3, sizes[0] if sizes else 0), np.float32)
+    end = 0
+    for size in sizes:
+        start, end = end, end + size
+        own, first, then = score[start:end], best[:size], second[:size]
+        lower = np.minimum(first, own)
+        np.maximum(first, own, out=first)
+        np.minimum(then, lower, out=own)
+        np.maximum(then, lower, out=then)
+        np.maximum(third[:size], own, out=third[:size])
+    return best, best + second + third
+
+
+def _best_of_runs(score: F4, file: I4, heads: I8) -> tuple[F4, F4]:
+    """Return the highest score of each file's run and the sum of its three highest.
+
+    Three times the highest of each run is taken, and then struck out once, in `score` itself: cheaper
+    than sorting.
+    """
+    lengths = np.append(heads[1:], len(score)) - heads
+    best = highest = np.maximum.reduceat(score, heads)
+    top3 = best.copy()
+    for _ in range(2):
+        struck = np.flatnonzero(score == np.repeat(highest, lengths))
+        score[struck[_is_head(file[struck])]] = 0
+        highest = np.maximum.reduceat(score, heads)
+        top3 += highest
+    return best, top3
+
+
+def _is_head(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which values differ from those before them."""
+    is_head = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=is_head[1:])
+    return is_head
 
 
 def _gather(parts: Sequence[tuple[Postings, _Numbering]], terms: U8) -> Hits:

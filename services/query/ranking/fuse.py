@@ -10,7 +10,8 @@ docs/benchmarks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress
 from typing import Final
 
 import numpy as np
@@ -39,6 +40,8 @@ _RELATIVE: Final = ("body", "chunk_max", "chunk_top3", "path", "symbols", "defs"
 _FULL_SAY: Final = 0.2  # of the best match; below, what is known beforehand counts in proportion
 _MIN_SPAN: Final = 1e-6
 _PASSAGES: Final = 8  # told of each file
+_LEAST: Final = float(np.finfo(np.float32).tiny)  # score of a file that matches
+_STRETCHES: Final = 4  # of files, for each file of an answer
 
 
 class RankedFile(Struct, frozen=True):
@@ -89,37 +92,64 @@ class Ranking:
         `allowed` marks the files, in corpus order, that the caller wants to see.
         """
         scores = self.scores if allowed is None else np.where(allowed, self.scores, 0)
-        numbers = np.flatnonzero(scores)
-        if len(numbers) > limit > 0:
-            least = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-            numbers = np.flatnonzero(scores >= max(least, np.finfo(np.float32).tiny))
+        least = max(_reached(scores, limit), _LEAST)
+        numbers = np.flatnonzero(scores >= least)
         order = np.lexsort((self._facts.path_order[numbers], -scores[numbers]))
-        return [self._ranked(int(number)) for number in numbers[order[:limit]]]
+        best = numbers[order[:limit]]
+        passages = self._best_passages(best, _PASSAGES)
+        return [self._ranked(*each) for each in zip(best.tolist(), passages, strict=True)]
 
     def passages(self, number: int, limit: int = 3) -> list[int]:
         """Return the ordinals of a file's best passages, best first; those that match at all."""
-        chunks = slice(*self._facts.corpus.chunk_start[number : number + 2].tolist())
-        score = _placed(self._lexical.chunk[chunks], 0.0, self._lexical.chunk_max)
+        return self._best_passages(np.array([number]), limit)[0]
+
+    def _best_passages(self, numbers: NDArray[np.int64], limit: int) -> list[list[int]]:
+        """Return what `passages` does for each of several files."""
+        starts, ends = self._facts.corpus.chunk_start[[numbers, numbers + 1]].tolist()
+        spans = [slice(*span) for span in zip(starts, ends, strict=True)]
+        if not spans:
+            return []
+        chunk = np.concatenate([self._lexical.chunk[span] for span in spans])
+        score = _placed(chunk, 0.0, self._lexical.chunk_max)
         score *= np.float32(self._weights["chunk_max"])
         dense = self._dense
         if dense is not None:
-            likeness = _placed(dense.chunk[chunks], dense.best_baseline, dense.best)
+            chunk = np.concatenate([dense.chunk[span] for span in spans])
+            likeness = _placed(chunk, dense.best_baseline, dense.best)
             weight = self._weights["dense_max"] + self._weights["dense_top3"]
             score += np.float32(weight) * likeness
-        best = np.argsort(-score, kind="stable")[:limit]
-        return [int(chunk) for chunk in best if score[chunk] > 0]
+        below, found, end = -score, [], 0
+        for span in spans:
+            begin, end = end, end + span.stop - span.start
+            own = below[begin:end]
+            best = np.argsort(own, kind="stable")[:limit]
+            found.append(list(compress(best.tolist(), (own[best] < 0).tolist())))
+        return found
 
-    def _ranked(self, number: int) -> RankedFile:
-        passages = self.passages(number, _PASSAGES)
+    def _ranked(self, number: int, passages: Sequence[int]) -> RankedFile:
+        parts = ((name, float(part[number])) for name, part in self._parts.items())
         return RankedFile(
             number=number,
             file_sequence=int(self._facts.corpus.file_sequence[number]),
             path=self._facts.paths[number],
             score=float(self.scores[number]),
             chunk=next(iter(passages), None),
-            parts={name: float(part[number]) for name, part in self._parts.items() if part[number]},
+            parts={name: part for name, part in parts if part},
             passages=tuple(passages),
         )
+
+
+def _reached(scores: F4, limit: int) -> float:
+    """Return a score that at least `limit` files reach, and few more; 0 where there are few files.
+
+    Each of the best stretches of files has one: far cheaper than the very score of rank `limit`.
+    """
+    stretches = _STRETCHES * limit
+    width = len(scores) // stretches if limit > 0 else 0
+    if not width:
+        return 0.0
+    highest = scores[: stretches * width].reshape(stretches, width).max(axis=1)
+    return float(np.partition(highest, stretches - limit)[stretches - limit])
 
 
 def text_scores(lexical: LexicalScores, dense: DenseScores | None) -> dict[str, F4]:

@@ -157,8 +157,8 @@ def _field_scores(query: QueryTerms, words: _Words, corpus: Corpus) -> tuple[F4,
     weight = worth[hits.term]
     field = np.searchsorted([len(words.terms), in_words, in_names], hits.term, side="right")
     counted = np.flatnonzero(field < 2)
-    tf, norm = hits.tf[counted], np.stack((corpus.path_norm, corpus.symbols_norm))
-    weight[counted] *= tf / (tf + norm[field[counted], hits.number[counted]])
+    tf, norm = hits.tf[counted], corpus.field_norm[field[counted], hits.number[counted]]
+    weight[counted] *= tf / (tf + norm)
     summed = field < 3
     sums = np.bincount(
         field[summed] * files + hits.number[summed], weight[summed], minlength=3 * files

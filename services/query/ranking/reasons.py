@@ -109,6 +109,8 @@ class NameIndex:
         for name in query.identifiers:
             for position in self._exact.get(name, ()):
                 rank[position] = (-3.0, 0, position)
+        if limit == 1:
+            return [self._fq_names[min(rank.values())[2]]] if rank else []
         found: dict[str, tuple[float, int, int]] = {}
         for position, key in rank.items():
             fq_name = self._fq_names[position]
