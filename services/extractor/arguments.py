@@ -7,21 +7,21 @@ token right before it.
 from __future__ import annotations
 
 from bisect import bisect_left
-
-from tree_sitter import Node
+from operator import attrgetter
 
 from services.extractor.names import Names
 from services.extractor.reader import Reader
 
 _MAX_ARGUMENTS = 32_767
 _List = tuple[int, int, int, int]  # start, end, number of arguments, start of the called name
+_measured = attrgetter("start_byte", "end_byte", "named_child_count")
 
 
 class Arguments:
     """Argument lists by the start of the called name."""
 
     def __init__(self, reader: Reader, names: Names) -> None:
-        direct = [_measured(node) for node in reader.unordered("args.direct")]
+        direct = list(map(_measured, reader.unordered("args.direct")))
         direct += [(n.start_byte, n.end_byte, 1) for n in reader.unordered("args.one")]
         lists = _after_names(reader.data, names, direct)
         lists += _token_lists(reader, names)
@@ -33,7 +33,9 @@ class Arguments:
             lists = [(*entry[:3], reader.moved.get(entry[3], entry[3])) for entry in lists]
         lists.sort()
         self.literals, comments = _contained(reader, lists)  # name start -> literal's source
-        self.counts = {name: min(count, _MAX_ARGUMENTS) for _, _, count, name in lists}
+        self.counts = {
+            name: count if count < _MAX_ARGUMENTS else _MAX_ARGUMENTS for _, _, count, name in lists
+        }
         for name, number in comments.items():
             self.counts[name] -= number
         for name in reader.starts("args.none"):
@@ -43,13 +45,15 @@ class Arguments:
 
 def _after_names(data: bytes, names: Names, spans: list[tuple[int, int, int]]) -> list[_List]:
     """Pair argument lists with the name right before each, blanks allowed between."""
-    ends = names.ends
+    starts, ends = names.starts, names.ends
     found = []
-    for entry, name in zip(spans, names.before([span[0] for span in spans]), strict=True):
-        if name >= 0:
-            end, start = ends[name], entry[0]
-            if end == start or data[end:start].isspace():
-                found.append((*entry, name))
+    for start, end, count in spans:
+        at = bisect_left(starts, start)
+        if at:
+            name = starts[at - 1]
+            name_end = ends[name]
+            if name_end == start or data[name_end:start].isspace():
+                found.append((start, end, count, name))
     return found
 
 
@@ -69,14 +73,10 @@ def _token_lists(reader: Reader, names: Names) -> list[_List]:
     return found
 
 
-def _measured(node: Node) -> tuple[int, int, int]:
-    return node.start_byte, node.end_byte, node.named_child_count
-
-
 def _beside(reader: Reader, callee: str, capture: str) -> list[_List]:
     """Pair called names with argument lists; broken code may lack either."""
     names = sorted([node.start_byte for node in reader.unordered(callee)])
-    spans = sorted([_measured(node) for node in reader.unordered(capture)])
+    spans = sorted(map(_measured, reader.unordered(capture)))
     if len(names) == len(spans):
         return [(*span, name) for name, span in zip(names, spans, strict=True)]
     found = []

@@ -243,6 +243,7 @@ def _scanned(path: RepoPath, language: str, data: bytes, lines: Lines, quality: 
 
 
 def _words(path: RepoPath, data: bytes, reading: _Reading) -> FileWords:
+    used, counts = _used_names(reading.references)
     return FileWords(
         path,
         chunks=[
@@ -252,7 +253,8 @@ def _words(path: RepoPath, data: bytes, reading: _Reading) -> FileWords:
         enclosing=[_enclosing_names(reading.table, chunk.start_byte) for chunk in reading.chunks],
         symbol_names=[symbol.name for symbol in reading.symbols],
         fq_names=[symbol.fq_name for symbol in reading.symbols],
-        references=_used_names(reading.references),
+        references=used,
+        reference_counts=counts,
     )
 
 
@@ -266,8 +268,11 @@ def _enclosing_names(table: Table, position: int) -> list[str]:
     return names[::-1]
 
 
-def _used_names(references: References | None) -> list[str]:
+def _used_names(references: References | None) -> tuple[list[str], list[int]]:
+    """Each name that is used, and how often."""
     if references is None:
-        return []
+        return [], []
+    counts = np.bincount(np.frombuffer(references.name, "<u4"))
+    used = np.flatnonzero(counts)
     strings = references.strings
-    return [strings[number] for number in np.frombuffer(references.name, "<u4").tolist()]
+    return [strings[number] for number in used.tolist()], counts[used].tolist()

@@ -67,9 +67,10 @@ def kinds_of(reader: Reader, table: Table, names: Names, called: list[int]) -> d
     for start in names.within([*reader.spans("type.span"), *reader.type_spans]):
         if kinds[start] == READ:
             kinds[start] = TYPE
+    all_names = len(kinds) == len(names.starts) and reader.roles.keys() <= names.ends.keys()
     _discard_no_uses(reader, table, names, kinds)
     kinds.update(reader.roles)
-    if not kinds.keys() <= names.ends.keys():  # a captured token that is no name
+    if not all_names:  # a captured token that is none
         kinds = {start: kind for start, kind in kinds.items() if start in names.ends}
     return kinds
 
@@ -94,14 +95,19 @@ def receivers_of(reader: Reader, names: Names) -> dict[int, tuple[int, int]]:
     next name after the object. Of several objects before one name, as `A` and `A.this`, the last to
     end is its receiver.
     """
-    starts = names.starts
+    starts, ends = names.starts, names.ends
     last = len(starts)
-    found = {}
-    for end, begin in sorted(
-        [(node.end_byte, -node.start_byte) for node in reader.unordered("object")]
-    ):
-        at = bisect_left(starts, end)
-        if at < last:
-            found[starts[at]] = (-begin, end)
+    found: dict[int, tuple[int, int]] = {}
+    for span in [node.byte_range for node in reader.unordered("object")]:
+        begin, end = span
+        member = end + 1  # behind a separator of one character, as nearly all are
+        if member not in ends or end in ends:
+            at = bisect_left(starts, end)
+            if at == last:
+                continue
+            member = starts[at]
+        known = found.get(member)
+        if known is None or (known[1], begin) < (end, known[0]):
+            found[member] = span
     found.update(reader.receiver_spans)
     return found

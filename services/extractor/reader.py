@@ -54,7 +54,7 @@ _SELF_PREFIXES = ("self.", "cls.", "this.")
 _INNER_ARGUMENTS = re.compile(r"\([^()]*\)")
 _BRACKET = re.compile(r"[()]")
 _INNER_BLOCK = re.compile(r"\s*\{[^{}]*\}")
-_LOOSE = re.compile(r" ?([^\w ]) ?")
+_LOOSE = re.compile(r" (?=[^\w ])|(?<=[^\w ]) ")
 _SPACE = re.compile(r"\s+")
 _COMMENT_OPENING = re.compile(r"\s*(?:/\*[*!]*|//[/!]*|\*+/|\*|#+:?|--+|;+|<!--|%+)? ?")
 _COMMENT_CLOSING = re.compile(r"\s*(?:\*+/|-->)$")
@@ -160,7 +160,7 @@ class Reader:
         return [node.byte_range for node in self.captures.get(capture, ())]
 
     def text(self, node: Node) -> str:
-        return self.data[node.start_byte : node.end_byte].decode(errors="replace")
+        return self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def field_text(self, node: Node, name: str) -> str:
         """Return the text of a field, "" when absent."""
@@ -169,8 +169,9 @@ class Reader:
 
     def line(self, start: int, end: int, limit: int = SIGNATURE_CHARS) -> str:
         """Return a region as one line, white space folded, at most `limit` characters."""
-        raw = self.data[start : min(end, start + 4 * limit)].decode(errors="replace")
-        return " ".join(raw.split())[:limit]
+        if end - start > 4 * limit:
+            end = start + 4 * limit
+        return " ".join(self.data[start:end].decode("utf-8", "replace").split())[:limit]
 
     def type_text(self, node: Node | None) -> str:
         if node is None:
@@ -263,12 +264,15 @@ def short_expression(raw: bytes, groups: int = 4) -> str:
 
 
 def _without_arguments(text: str) -> str:
-    previous = ""
-    while text != previous and ("(" in text or "{" in text):
-        previous = text
-        text = _INNER_BLOCK.sub("\1", _INNER_ARGUMENTS.sub("\0", text))
-    text = text.replace("\0", "()").replace("\1", "{}")
-    return _LOOSE.sub(r"\1", _SPACE.sub(" ", text))
+    while "(" in text or "{" in text:
+        shorter = _INNER_ARGUMENTS.sub("\0", text)
+        if "{" in shorter:
+            shorter = _INNER_BLOCK.sub("\1", shorter)
+        if shorter == text:
+            break
+        text = shorter
+    text = _SPACE.sub(" ", text.replace("\0", "()").replace("\1", "{}"))
+    return _LOOSE.sub("", text) if " " in text else text
 
 
 def _group_end(text: str) -> int:

@@ -140,7 +140,7 @@ class _Strings:
         return -1 if text is None else self.numbers[text[:LITERAL_CHARS].encode()]
 
     def table(self) -> tuple[str, ...]:
-        return tuple([raw.decode(errors="replace") for raw in self.numbers])
+        return tuple([raw.decode("utf-8", "replace") for raw in self.numbers])
 
 
 def _arguments(written: dict[int, str], rows: list[int], numbers: _Numbers) -> bytes:
@@ -152,7 +152,7 @@ def _arguments(written: dict[int, str], rows: list[int], numbers: _Numbers) -> b
 
 
 def _columns(rows: list[int], strings: _Strings, lines: Lines, arguments: bytes) -> References:
-    columns = np.array(rows, np.int64).reshape(-1, _COLUMNS).T
+    columns = np.fromiter(rows, np.int64, len(rows)).reshape(-1, _COLUMNS).T
     kind, name, receiver, start, scope, argc, literal = columns
     line = lines.breaks.searchsorted(start)
     return References(

@@ -212,5 +212,7 @@ class Lines:
         self.count = len(self.breaks) + (0 if not data or data.endswith(b"\n") else 1)
 
     def of(self, positions: list[int]) -> list[int]:
+        if not positions:
+            return []
         found: list[int] = (self.breaks.searchsorted(positions) + 1).tolist()
         return found

@@ -49,6 +49,7 @@ _SHEBANG_LANGUAGES = {"node": "javascript", "deno": "typescript", "zsh": "bash",
 _PROSE = frozenset({"markdown", "rst", "text", "asciidoc", "latex", "org", "html"})
 _CONFIG = frozenset({"json", "yaml", "toml", "ini", "xml", "hcl", "docker", "gitignore", "go-mod"})
 _DATA = frozenset({"gettext", "csv", "svg", "diff", "lock"})
+_NO_PROGRAMS = _PROSE | _CONFIG | _DATA
 _STYLE = frozenset({"css", "scss", "sass", "less"})
 
 
@@ -171,7 +172,7 @@ class _Place(NamedTuple):
 
     @property
     def is_program(self) -> bool:
-        return bool(self.language) and self.language not in _PROSE | _CONFIG | _DATA
+        return bool(self.language) and self.language not in _NO_PROGRAMS
 
 
 @lru_cache(maxsize=4096)
@@ -243,7 +244,7 @@ def _under_sources(folders: tuple[str, ...]) -> bool:
 
 _HEAD_BYTES = 2_048
 _COMMENT_LINE = re.compile(rb"^\s*(?:#|//|/\*|\*|--|;|%|<!--|\"\"\"|'''|@?rem\b)", re.IGNORECASE)
-_ANY_MARK = re.compile(rb"[Gg]enerated|GENERATED")
+_MARKS = (b"generated", b"Generated", b"GENERATED")  # without any, no comment says so
 _GO_MARK = re.compile(rb"^(?://|#|/\*|--|;) ?Code generated .{0,200}DO NOT EDIT\.?", re.MULTILINE)
 _AT_GENERATED = re.compile(rb"@generated\b")
 _MADE_BY_PROGRAM = re.compile(rb"\b(?:auto|automatically|machine)?[ -]?generated\b", re.IGNORECASE)
@@ -272,7 +273,7 @@ def generated_reason(path: str, data: bytes) -> str:
     if language_of(path) in _PROSE:
         return ""
     head = data[:_HEAD_BYTES]
-    if _ANY_MARK.search(head) is None:
+    if not any(mark in head for mark in _MARKS):
         return ""
     if _GO_MARK.search(head):
         return "generated: header says 'Code generated ... DO NOT EDIT'"

@@ -19,7 +19,7 @@ from services.source.words import (
     MAX_JOINED_CHARS,
     MAX_WORD_CHARS,
     hash_term,
-    split_word,
+    split_lines,
     stem,
     tokenise_each,
 )
@@ -91,39 +91,51 @@ class WordTable:
 
     def _learn(self, words: Sequence[bytes]) -> I8:
         """Give words their numbers, 0 where there are no terms."""
-        texts = [word.decode(errors="replace") for word in words]
-        hashes = [self._ascii_hashes(text) if text.isascii() else [] for text in texts]
-        folded = [at for at, text in enumerate(texts) if not text.isascii()]
-        known = self._term_hash
-        for at, terms in zip(folded, tokenise_each([texts[at] for at in folded]), strict=True):
-            hashes[at] = [known[term] for term in terms]
-        sizes = np.array([len(own) for own in hashes], np.int64)
+        is_ascii = np.fromiter(map(bytes.isascii, words), np.bool_, len(words))
+        sizes = np.zeros(len(words), np.int64)
+        plain, folded = np.flatnonzero(is_ascii), np.flatnonzero(~is_ascii)
+        plain_hashes, sizes[plain] = self._hashes_of_ascii([words[at] for at in plain.tolist()])
+        other_hashes, sizes[folded] = self._hashes_of_folded([words[at] for at in folded.tolist()])
+        # Numbers go by the order of the hashes: first of all words that need no folding.
+        order = np.concatenate((plain, folded))
+        sizes = sizes[order]
         has_terms = sizes > 0
         first, self._words = self._words, self._words + int(has_terms.sum())
-        numbers = np.where(has_terms, np.cumsum(has_terms) - 1 + first, 0)
+        numbers = np.zeros(len(words), np.int64)
+        numbers[order] = np.where(has_terms, np.cumsum(has_terms) - 1 + first, 0)
         ends = np.cumsum(sizes[has_terms]) + self._end
-        new_hashes = [each for own in hashes for each in own]
+        new_hashes = np.concatenate((plain_hashes, other_hashes))
         self._end += len(new_hashes)
         self._starts = _extended(self._starts, self._words + 1, ends)
-        self._hashes = _extended(self._hashes, self._end, np.array(new_hashes, np.uint64))
+        self._hashes = _extended(self._hashes, self._end, new_hashes)
         return numbers
 
-    def _ascii_hashes(self, word: str) -> list[int]:
-        """What `tokenise` gives, with the work on each part done once for all words."""
-        if len(word) > MAX_WORD_CHARS:
-            return []
-        if word.isalpha() and (word.islower() or word.isupper() or word[1:].islower()):
-            return self._hashes_of([word])  # one part, as most new words are
-        parts = split_word(word)
-        hashes = self._hashes_of(parts)
-        if len(parts) > 1:
-            joined = "".join(parts)
-            if len(joined) <= MAX_JOINED_CHARS:
-                hashes.append(xxh3_64_intdigest(joined.lower().encode()))
-        return hashes
+    def _hashes_of_ascii(self, words: Sequence[bytes]) -> tuple[U8, I8]:
+        """Hashes of what `tokenise` gives for each word, one behind the other, and how many it has.
 
-    def _hashes_of(self, parts: Sequence[str]) -> list[int]:
-        return list(filter(None, map(self._part_hash.__getitem__, parts)))
+        All words are split in one go, and the work on each part is done once for all words.
+        """
+        lines = b"".join([word + b"\n" if len(word) <= MAX_WORD_CHARS else b"\n" for word in words])
+        parts = split_lines(lines.decode())
+        hashes = np.fromiter(map(self._part_hash.__getitem__, parts), np.uint64, len(parts))
+        ends = np.array([at for at, part in enumerate(parts) if part == "\n"], np.int64)
+        sizes = np.diff(ends, prepend=-1)
+        # The hash of a word's joined parts, if it has several, takes the place of its line's end.
+        several = np.flatnonzero(sizes > 2)
+        joined = lines.replace(b"_", b"").lower().split(b"\n")
+        hashes[ends[several]] = [
+            xxh3_64_intdigest(whole) if len(whole) <= MAX_JOINED_CHARS else 0
+            for whole in [joined[at] for at in several.tolist()]
+        ]
+        is_term = hashes != 0
+        return hashes[is_term], np.diff(np.cumsum(is_term)[ends], prepend=0)
+
+    def _hashes_of_folded(self, words: Sequence[bytes]) -> tuple[U8, I8]:
+        """The same for words that are not ASCII."""
+        found = tokenise_each([word.decode(errors="replace") for word in words])
+        terms = [term for own in found for term in own]
+        hashes = np.fromiter(map(self._term_hash.__getitem__, terms), np.uint64, len(terms))
+        return hashes, np.array([len(own) for own in found], np.int64)
 
 
 def _extended(

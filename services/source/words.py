@@ -85,6 +85,7 @@ _UNSPACED_SHAPE = "\u4e00"
 _PART = re.compile(
     rf"[A-Z]{{2,}}(?=s(?![a-z]))|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|{_UNSPACED_SHAPE}+"
 )
+_PART_OR_END = re.compile(rf"{_PART.pattern}|\n")
 
 
 def fold(text: str) -> str:
@@ -97,7 +98,7 @@ def fold(text: str) -> str:
 
 def stem(word: str) -> str:
     """A lower-case word without its plural, -ing, -ed and final e; both sides of a search agree."""
-    if len(word) <= 3:
+    if len(word) <= 3 or word[-1] not in "sgde":
         return word
     if word[-1] == "s":
         if word.endswith("ies") and len(word) > 4:
@@ -142,6 +143,11 @@ def split_word(word: str) -> list[str]:
         return _PART.findall(word)
     shape = word.translate(_shapes)
     return [word[found.start() : found.end()] for found in _PART.finditer(shape)]
+
+
+def split_lines(words: str) -> list[str]:
+    """The parts of ASCII words, one word a line; each line's end is a part of its own."""
+    return _PART_OR_END.findall(words)
 
 
 def _run_terms(run: str, *, singles: bool) -> list[str]:
@@ -212,7 +218,7 @@ def _is_one_part(word: str) -> bool:
     """Whether a folded word is surely one part, in a script that puts spaces between words."""
     if not 1 < len(word) <= MAX_WORD_CHARS or not word.isalpha() or _RUN.search(word):
         return False
-    return word.islower() or (word[0].isupper() and word[1:].islower())
+    return word == word.lower() or (word[0].isupper() and word[1:].islower())
 
 
 def _plain_terms(exact: str, folded: str) -> list[str]:
@@ -244,7 +250,7 @@ def field_salt(field: str) -> int:
 
 def hash_term(term: str, field: str = "") -> int:
     """64-bit identity of a term of a body ("") or of one of the fields named above."""
-    return _hash(term) ^ _SALTS[field] if field else _hash(term)
+    return _digest(term.encode("utf-8", "replace")) ^ _SALTS[field]
 
 
 _NAMELESS_STEMS = frozenset({"index", "init", "mod", "main", "lib"})

@@ -126,3 +126,10 @@ def test_files_counted_together_give_what_each_gives_alone(together: list[FileWo
         for file in together
     ]
     assert build_terms_many(together) == alone
+
+
+@given(names)
+def test_a_name_with_its_count_weighs_as_much_as_its_repetitions(used: list[str]) -> None:
+    counts = Counter(used)
+    counted = FileWords("a.py", references=list(counts), reference_counts=list(counts.values()))
+    assert build_terms_many([counted]) == [build_terms("a.py", [], [], [], [], used)]

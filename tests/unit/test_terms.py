@@ -14,6 +14,7 @@ from services.source.terms import (
     STEM,
     TermArrays,
     build_terms,
+    count_terms,
     field_salt,
     file_stem,
     fold,
@@ -219,6 +220,19 @@ def test_a_clash_of_leading_hash_bits_is_still_ordered_and_kept_apart() -> None:
         (1, 6),
         (1, 7),
     ]
+
+
+def test_texts_too_many_to_be_numbered_in_half_a_word_keep_their_own_terms(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(word_table, "_table", word_table.WordTable())
+    texts = [f"part{number}x" for number in range(70_000)]
+
+    counts = count_terms(texts)
+
+    for at in (0, 40_000, 69_999):
+        own = counts.hashes[counts.offsets[at] : counts.offsets[at + 1]]
+        assert own.tolist() == sorted(map(hash_term, tokenise(texts[at])))
 
 
 def test_a_full_word_table_is_begun_anew_with_the_same_result(

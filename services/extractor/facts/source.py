@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -58,6 +58,12 @@ class Use(NamedTuple):
 
 
 Handler = Callable[["Source", Use], None]
+
+
+@cache
+def _starts(modules: tuple[str, ...]) -> tuple[str, ...]:
+    """How lines begin that name one of the modules or something inside it."""
+    return tuple(f"\n{module}{end}" for module in modules for end in ("\n", ".", "/", "\\", ":"))
 
 
 class Source:
@@ -141,11 +147,8 @@ class Source:
         """Tell whether a module, or one inside it, is imported."""
         known = self._known.get(modules)
         if known is None:
-            insides = tuple(
-                [module + end for module in modules for end in ("\n", ".", "/", "\\", ":")]
-            )
-            known = any(("\n" + inside) in self._module_text for inside in insides)
-            self._known[modules] = known
+            text = self._module_text
+            known = self._known[modules] = any(start in text for start in _starts(modules))
         return known
 
     @cached_property

@@ -22,11 +22,8 @@ def read_flow(reader: Reader) -> None:
     for node in reader.nodes("return"):
         _returned(reader, node, spans)
     _bodies(reader)
-    seen = set()
-    for node in reader.nodes("callbacks"):
-        if node.start_byte not in seen:
-            seen.add(node.start_byte)
-            _callbacks(reader, node)
+    for node in _lists_with(reader.nodes("callback")):
+        _callbacks(reader, node)
     for node in reader.nodes("if"):
         _narrowed(reader, node)
     _cases(reader)
@@ -64,6 +61,17 @@ def _bodies(reader: Reader) -> None:
                 told = told_of(reader, body)
                 if told is not None and told[0]:
                     reader.bindings.append(BindingDraft("return", *told, body.start_byte))
+
+
+def _lists_with(callbacks: list[Node]) -> list[Node]:
+    """The argument lists around callbacks, in source order.
+
+    A query that captured them would keep all it finds inside a list waiting for the list's end: in a
+    file that is one big callback, it takes time quadratic in the file's size.
+    """
+    parents = [node.parent for node in callbacks]
+    lists = {node.start_byte: node for node in parents if node is not None}
+    return [lists[start] for start in sorted(lists)]
 
 
 def _callbacks(reader: Reader, arguments: Node) -> None:

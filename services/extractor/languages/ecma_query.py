@@ -34,7 +34,7 @@ _COMMON = """
 (catch_clause parameter: (identifier) @local)
 (for_in_statement left: (identifier) @local) @loop
 (return_statement (_)) @return
-(arguments [(arrow_function) (function_expression)] @callback) @callbacks
+(arguments [(arrow_function) (function_expression)] @callback)
 (if_statement) @if
 (switch_case value: (_)) @case
 [(arrow_function) (function_expression)] @function_value

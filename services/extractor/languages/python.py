@@ -68,6 +68,7 @@ _STRING = re.compile(
     re.DOTALL,
 )
 _GAP = re.compile(rb"[\s\\]*")
+_QUOTES = (b'"', b"'")
 _DOTTED = re.compile(rb"((?:[^\W\d]\w*\.)*)([^\W\d]\w*)")
 _SOURCE_ROOTS = frozenset({"src", "lib", "python"})
 
@@ -84,6 +85,9 @@ def module_of(path: str) -> str:
 
 def literal(raw: bytes) -> str | None:
     """Return the value of a string or of adjacent strings; None when anything is computed."""
+    quote = raw[:1]
+    if raw[-1:] == quote in _QUOTES and raw.count(quote) == 2 and b"\\" not in raw:
+        return raw[1:-1].decode(errors="replace")
     pieces = []
     at = 0
     while at < len(raw):

@@ -157,6 +157,8 @@ def _return(reader: Reader, text: str, origin: str, node: Node) -> None:
 
 def narrowed(reader: Reader, node: Node) -> None:
     """Bind what `if isinstance(x, T):` says inside its block."""
+    if reader.data.find(b"isinstance", *node.byte_range) < 0:
+        return
     for clause in (node, *node.children_by_field_name("alternative")):
         condition = clause.child_by_field_name("condition")
         block = clause.child_by_field_name("consequence")
