@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from msgspec.structs import replace
+
 from services.resolution.expressions import TYPE_OPEN
 from services.resolution.scopes import CALLABLE
 from services.resolution.summary import TYPE_LIKE, TYPES, Decl
@@ -81,7 +83,7 @@ def meant(found: Found, meaning: int) -> Found:
             or (decl.kind in TYPE_LIKE) == (meaning == MEANS_TYPE)
         ]
     )
-    return found._replace(decls=wanted) if wanted else found
+    return replace(found, decls=wanted) if wanted else found
 
 
 def takes(decl: Decl, argc: int) -> bool:
@@ -124,7 +126,7 @@ def joined(known: list[Value]) -> Value | None:
         return next(iter(distinct.values()), None)
     inside = [one for one in distinct.values() if one.decl is not None]
     if len(inside) == 1:
-        return inside[0]._replace(confidence=MEDIUM)
+        return replace(inside[0], confidence=MEDIUM)
     return Value(SEVERAL, arguments=tuple(inside or distinct.values()), confidence=MEDIUM)
 
 
@@ -172,7 +174,7 @@ def filled(
         return value
     if is_function_type(found) and given:
         known = Decl("type", "", "", parameters=tuple(given))
-        return found._replace(owner=Value(INSTANCE, known, tuple(given.values())))
+        return replace(found, owner=Value(INSTANCE, known, tuple(given.values())))
     if depth >= _DEEP or not found.arguments:
         return found
     inside = tuple(
@@ -183,7 +185,7 @@ def filled(
     )
     if found.sort == SEVERAL:
         return joined([one for one in inside if one is not None]) or found
-    return found._replace(arguments=inside)
+    return replace(found, arguments=inside)
 
 
 def rank_apart(decl: Decl) -> int:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+from msgspec.structs import replace
+
 from services.resolution import type_arguments, values
 from services.resolution.choice import (
     is_annotated,
@@ -275,7 +277,7 @@ class Engine(Answers):
         if name == HELD:
             owner, member = self._typed(arguments[0], path, context), cast(Node, arguments[1])[0]
             if owner is not None and owner.sort == PARAMETER:
-                return owner._replace(path=f"{owner.path}.{member}".lstrip("."))
+                return replace(owner, path=f"{owner.path}.{member}".lstrip("."))
             return self.held(owner, member) if owner is not None else None
         if name in (LIST, TUPLE):
             inner = tuple([self._typed(part, path, context) for part in arguments])
@@ -293,7 +295,7 @@ class Engine(Answers):
         if simple in ("type", "Type") and inner and found.state == EXTERNAL:
             named = inner[0]
             known = named is not None and named.decl is not None and named.sort != PARAMETER
-            return named._replace(sort=TYPE) if named is not None and known else None
+            return replace(named, sort=TYPE) if named is not None and known else None
         unclear = found.state == UNRESOLVED or (found.decls and found.decls[0].kind in VALUES)
         if unclear and (where := self._parameter_of(name, path, context)) is not None:
             return Value(PARAMETER, where if where.bounds else None, name=name)
@@ -314,9 +316,9 @@ class Engine(Answers):
         if value is None:
             return None
         if value.sort == TYPE:
-            return value._replace(sort=INSTANCE, arguments=arguments or value.arguments)
+            return replace(value, sort=INSTANCE, arguments=arguments or value.arguments)
         if value.sort == OUTSIDE:
-            return value._replace(arguments=arguments)
+            return replace(value, arguments=arguments)
         return None
 
     # ---- values ----------------------------------------------------------------------------------
@@ -383,7 +385,7 @@ class Engine(Answers):
         found = joined(known)
         inferred = not decl.told[0].startswith(TYPE_OPEN) and decl.kind in CALLABLE
         if found is not None and (inferred or len(known) < len(decl.told)):
-            return found._replace(confidence=MEDIUM)
+            return replace(found, confidence=MEDIUM)
         return found
 
     def expression(
@@ -397,7 +399,7 @@ class Engine(Answers):
         if root[0] == TYPE_OPEN:
             text = root[1:]
             if text.strip("'\"?&* ") in _OWN_TYPE and me is not None:
-                return me._replace(sort=INSTANCE) if me.decl is not None else me
+                return replace(me, sort=INSTANCE) if me.decl is not None else me
             return self.typed(text, path, context)
         if root == '"':
             return Value(OUTSIDE, name="str")
@@ -479,24 +481,24 @@ class Engine(Answers):
     @staticmethod
     def _lowered(found: Value | None, owner: Value) -> Value | None:
         if found is not None and owner.confidence < found.confidence:
-            return found._replace(confidence=owner.confidence)
+            return replace(found, confidence=owner.confidence)
         return found
 
     def called(self, value: Value) -> Value | None:
         """Return what calling a value gives."""
         if value.sort == TYPE:
-            return value._replace(sort=INSTANCE)
+            return replace(value, sort=INSTANCE)
         if value.sort == values.CALLABLE and value.decl is not None:
             decl, owner = value.decl, value.owner
             if decl.name == "new" and self.family.name == "ruby" and owner is not None:
-                return owner._replace(sort=INSTANCE)
+                return replace(owner, sort=INSTANCE)
             return self._called(decl, owner)
         if value.sort == PARENT or (self._calls_itself and value.sort == INSTANCE):
             return value
         if value.sort == OUTSIDE:
             if value.owner is not None and value.name in GETTERS:
                 arguments = [one for one in value.owner.arguments if one is not None]
-                return arguments[-1]._replace(confidence=MEDIUM) if arguments else value
+                return replace(arguments[-1], confidence=MEDIUM) if arguments else value
             return value
         if value.sort == INSTANCE and self.family.name in _CALL_MEMBERS:
             found = self.member(value, _CALL_MEMBERS[self.family.name])
@@ -581,7 +583,7 @@ class Engine(Answers):
         if self._calls_itself and value.sort == TYPE and self._of_instances(found):
             return Found(AMBIGUOUS, found.decls, MEDIUM)
         if value.confidence < found.confidence and found.state == RESOLVED:
-            return found._replace(confidence=value.confidence)
+            return replace(found, confidence=value.confidence)
         return found
 
     def _of_instances(self, found: Found) -> bool:
@@ -597,7 +599,7 @@ class Engine(Answers):
     def _implied(self, value: Value, name: str) -> Found | None:
         """Members that every type has, and what wrappers that were looked through would have."""
         if self.family.name == "ruby" and name == "new" and value.sort == TYPE:
-            made = value._replace(sort=INSTANCE)
+            made = replace(value, sort=INSTANCE)
             return Found(EXTERNAL, (), values.HIGH, made, "builtins")
         if self.family.name == "rust" and name in GETTERS:
             held = Value(OUTSIDE, name=name, arguments=(value,))
@@ -609,7 +611,7 @@ class Engine(Answers):
         resolved = [found for found in known if found.state == RESOLVED and found.decls]
         ids = {found.decls[0].id for found in resolved}
         if len(ids) == 1:
-            return resolved[0]._replace(confidence=MEDIUM)
+            return replace(resolved[0], confidence=MEDIUM)
         if ids:
             decls = tuple(sorted([found.decls[0] for found in resolved], key=lambda d: d.id))
             return Found(AMBIGUOUS, decls, MEDIUM)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import builtins
 import sys
-from typing import NamedTuple
+
+from msgspec import Struct
 
 
-class Family(NamedTuple):
+class Family(Struct, frozen=True):
     """Languages that share one space of names, and their rules."""
 
     name: str

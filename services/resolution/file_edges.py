@@ -7,6 +7,7 @@ from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from contracts.extract import REFERENCE_KINDS, Body, Symbol
 from services.resolution import overloads, values
@@ -584,7 +585,7 @@ class FileResolver:
         value = self._expression(chain, around, line, inclusive=False)
         sole = first_of_its_block(told, at)
         if value is not None and not sole and not told[at][1].startswith((TYPE_OPEN, NARROW)):
-            return value._replace(confidence=MEDIUM)
+            return replace(value, confidence=MEDIUM)
         return value
 
     def _expression(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from posixpath import normpath
 
+from msgspec.structs import replace
+
 from services.resolution import values
 from services.resolution.engine import Engine
 from services.resolution.module_names import rust_module
@@ -41,7 +43,7 @@ def ruby_named(engine: Engine, name: str, _path: str, context: str) -> Found:
         elif types:
             found = engine.member_of(types[0], name)
             if found.state == RESOLVED:
-                return found._replace(confidence=MEDIUM) if found.confidence > MEDIUM else found
+                return replace(found, confidence=MEDIUM) if found.confidence > MEDIUM else found
             break
         else:
             decls = engine.decls(scope, name)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from services.resolution.choice import filled, joined, literal_of
 from services.resolution.expressions import TYPE_CLOSE, TYPE_OPEN
 from services.resolution.generics import parts_of
@@ -159,7 +161,7 @@ def bounded(engine: Engine, value: Value, name: str, argc: int) -> Found:
     if told is None or told.sort == PARAMETER:
         return NOTHING
     found = engine.member(told, name, argc)
-    return found._replace(confidence=min(found.confidence, MEDIUM))
+    return replace(found, confidence=min(found.confidence, MEDIUM))
 
 
 def _asked(engine: Engine, value: Value) -> tuple[tuple[str, ...], Decl] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from services.resolution.summary import Decl
 
@@ -14,7 +14,7 @@ MEANS_ANY, MEANS_TYPE, MEANS_VALUE = range(3)  # where a name is both a type and
 INSTANCE, TYPE, CALLABLE, MODULE, OUTSIDE, SEVERAL, PARENT, PARAMETER = range(8)
 
 
-class Value(NamedTuple):
+class Value(Struct, frozen=True, gc=False):
     """What an expression stands for, as far as it is known."""
 
     sort: int
@@ -26,7 +26,7 @@ class Value(NamedTuple):
     confidence: int = HIGH
 
 
-class Found(NamedTuple):
+class Found(Struct, frozen=True, gc=False):
     """What a name means."""
 
     state: int
