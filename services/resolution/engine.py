@@ -173,7 +173,7 @@ class Engine(Answers):
         The base is "" when all are known and starts with "?" when it may be in the repository.
         """
         found = self.remembered(
-            ("l", decl.path if self.family.filed else "", decl.full_name),
+            ("l", decl.path if self.family.filed else "", decl.container, decl.name),
             lambda: self._lineage(decl), ((decl,), "?"),
         )  # fmt: skip
         return cast(tuple[tuple[Decl, ...], str], found)
@@ -621,7 +621,9 @@ class Engine(Answers):
         """Return a member of a type, its own or inherited."""
         if not self.family.overloads and argc > 0:
             argc = 0  # that it is called is all that counts
-        question = ("m", decl.path if self.family.filed else "", decl.full_name, name, argc, above)
+        question = (
+            "m", decl.path if self.family.filed else "", decl.container, decl.name, name, argc, above
+        )  # fmt: skip
         known = self._memory.get(question)  # as `remembered` would, at half the cost
         if known is not None:
             self.needs.others.append(known[1])

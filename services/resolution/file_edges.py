@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from itertools import repeat
 
 import numpy as np
@@ -124,7 +125,7 @@ class FileResolver:
                     told,
                 )  # fmt: skip
         numbers = np.fromiter(map(known.__getitem__, uses), np.int64, len(uses))
-        columns_ = np.array(answers, np.int64).reshape(-1, 7)[numbers].T
+        columns_ = np.frombuffer(array("q", answers), np.int64).reshape(-1, 7)[numbers].T
         candidates = columns_[6]
         for at in np.flatnonzero(candidates >= 0).tolist():
             self.candidates.append((at, self._lists[candidates[at]]))

@@ -28,6 +28,7 @@ from services.resolution.summary import (
 
 Key = tuple[str, str]
 PROJECT = "project"  # the space of package and compiler settings, which all families read
+_MOST_STARTS = 20_000  # containers of a space, some 3 MB
 _NOTHING: Mapping[str, tuple[Fact, ...]] = {}
 
 
@@ -198,13 +199,30 @@ def _space_of(summary: Summary | None) -> str:
     return family.name if family is not None else PROJECT
 
 
+class _Starts(dict[str, int]):
+    """What the hash of a key of one space is after its container."""
+
+    def __init__(self, space: str) -> None:
+        super().__init__()
+        self._space = crc32(space.encode())
+
+    def __missing__(self, container: str) -> int:
+        if len(self) >= _MOST_STARTS:
+            self.clear()
+        start = 0 if container in PROJECT_CONTAINERS else self._space
+        found = self[container] = crc32(f"{container}\0".encode(), start)
+        return found
+
+
+_starts: dict[str, _Starts] = {}
+
+
 def hashes(space: str, keys: Iterable[Key]) -> list[int]:
     """Return what stands for keys in a summary's needs; two keys may share one."""
-    prefix = crc32(space.encode())
-    return [
-        crc32(f"{container}\0{name}".encode(), 0 if container in PROJECT_CONTAINERS else prefix)
-        for container, name in keys
-    ]
+    starts = _starts.get(space)
+    if starts is None:
+        starts = _starts[space] = _Starts(space)
+    return [crc32(name.encode(), starts[container]) for container, name in keys]
 
 
 def packed(space: str, keys: Iterable[Key]) -> bytes:

@@ -123,6 +123,8 @@ def go_named(engine: Engine, name: str, path: str, context: str) -> Found:
 
 def go_chosen(engine: Engine, decls: tuple[Decl, ...], path: str) -> Found:
     """Of declarations under several build conditions all are meant: they have one id."""
+    if len(decls) == 1:
+        return Found(RESOLVED, decls)
     own = tuple([decl for decl in decls if decl.path == path])
     return engine.chosen(own or decls)
 

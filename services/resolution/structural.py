@@ -26,7 +26,7 @@ def implemented(engine: Engine, decl: Decl, method: str) -> list[Decl]:
 
 def interfaces(engine: Engine, decl: Decl) -> dict[str, list[Decl]]:
     """Return the interface methods that a type's methods stand for, by their names."""
-    question = ("s", decl.full_name)
+    question = ("s", decl.container, decl.name)
     found = engine.remembered(question, lambda: _interfaces(engine, decl), {})
     return cast(dict[str, list[Decl]], found)
 
@@ -66,7 +66,7 @@ def _fits(engine: Engine, interface: str, offered: dict[str, int]) -> bool:
 
 def methods(engine: Engine, decl: Decl) -> dict[str, int]:
     """Return the arity of every method of a type or interface, embedded ones included."""
-    question = ("S", decl.full_name)
+    question = ("S", decl.container, decl.name)
     return cast(dict[str, int], engine.remembered(question, lambda: _methods(engine, decl), {}))
 
 
