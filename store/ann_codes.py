@@ -8,7 +8,7 @@ and HNSW in docs/benchmarks.md (`python -m ops.bench.ann`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import faiss
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 F4 = NDArray[np.float32]
 I1 = NDArray[np.int8]
 I8 = NDArray[np.int64]
+U1 = NDArray[np.uint8]
 
 KIND = "pq4"
 _BITS = 4
@@ -34,14 +35,16 @@ class Codes:
     """Codes of many vectors, in the order in which they were added."""
 
     def __init__(self, index: Any, dimension: int) -> None:
-        self._index = index
+        self._scanned = index  # None while vectors are added
         self._dimension = dimension
+        self._trained: Any = None
+        self._added: list[U1] = []
 
     @classmethod
     def trained(cls, sample: Sequence[I1] | I1, dimension: int) -> Codes:
         """Empty codes for vectors like those of `sample`, which must not be empty."""
         width = _padded(dimension)
-        index = faiss.IndexPQFastScan(width, _groups(width), _BITS, faiss.METRIC_INNER_PRODUCT)
+        index = faiss.IndexPQ(width, _groups(width), _BITS, faiss.METRIC_INNER_PRODUCT)
         index.pq.cp.min_points_per_centroid = 1  # a small sample is no reason for a warning
         rows = np.asarray(sample, np.int8).reshape(-1, dimension)
         if len(rows) > _SAMPLE:
@@ -50,7 +53,9 @@ class Codes:
         if len(rows) < needed:
             rows = np.resize(rows, (needed, dimension))
         index.train(_floats(rows, width))
-        return cls(index, dimension)
+        found = cls(None, dimension)
+        found._trained = index
+        return found
 
     @classmethod
     def from_bytes(cls, raw: bytes, dimension: int) -> Codes:
@@ -70,9 +75,49 @@ class Codes:
         return int(self._index.ntotal)
 
     def add(self, rows: I1) -> None:
-        """Append vectors, [rows, dimension]."""
+        """Append vectors, [rows, dimension], to trained codes that nothing was asked of yet."""
+        encode = self._encoder()
         for start in range(0, len(rows), _SLICE):
-            self._index.add(_floats(rows[start : start + _SLICE], _padded(self._dimension)))
+            self._added.append(encode(rows[start : start + _SLICE]))
+
+    def _encoder(self) -> Callable[[I1], U1]:
+        """What turns vectors into codes, u1[rows, bytes]."""
+        width = _padded(self._dimension)
+        pq = self._trained.pq
+        if pq.dsub > 1:
+            return lambda rows: pq.compute_codes(_floats(rows, width))
+        # A code of one component depends on its 256 values alone: faiss is asked once for each.
+        values = np.repeat(np.arange(-128, 128, dtype=np.float32)[:, None], width, axis=1)
+        codes = pq.compute_codes(values)
+        lower, upper = (np.ascontiguousarray(codes & half).ravel() for half in (0x0F, 0xF0))
+        size = codes.shape[1]
+        places = np.arange(size, dtype=np.int32)
+
+        def looked_up(table: U1, components: U1) -> U1:
+            found: U1 = table.take(components.astype(np.int32) * size + places)
+            return found
+
+        def encode(rows: I1) -> U1:
+            padded = np.zeros((len(rows), width), np.int8)
+            padded[:, : rows.shape[1]] = rows
+            components = padded.view(np.uint8) ^ np.uint8(128)  # from the least value on
+            found = looked_up(lower, components[:, 0::2])
+            found |= looked_up(upper, components[:, 1::2])
+            return found
+
+        return encode
+
+    @property
+    def _index(self) -> Any:
+        if self._scanned is None:
+            pq = self._trained
+            if self._added:
+                codes = np.concatenate(self._added)
+                faiss.copy_array_to_vector(codes.ravel(), pq.codes)
+                pq.ntotal = len(codes)
+            self._scanned = faiss.IndexPQFastScan(pq)
+            self._trained, self._added = None, []
+        return self._scanned
 
     def nearest(self, query: F4, count: int) -> I8:
         """Numbers of the `count` vectors with the roughly largest inner product, best first.

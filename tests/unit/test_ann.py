@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import faiss
 import msgspec
 import numpy as np
 import pytest
@@ -153,6 +154,23 @@ def test_asked_for_everything_it_gives_exactly_the_live_vectors(data: st.DataObj
     wanted = exact(live, question(3), 1_000)
     assert pairs(found) == pairs(wanted)
     assert sorted(found.score) == pytest.approx(sorted(wanted.score), abs=1e-5)
+
+
+@pytest.mark.parametrize("dimension", [20, 128, 512])  # the last has several components to a code
+def test_codes_are_those_that_the_library_makes(dimension: int) -> None:
+    rows = np.random.default_rng(dimension).integers(-128, 128, (700, dimension), np.int8)
+    codes = Codes.trained(rows, dimension)
+    codes.add(rows[:300])
+    codes.add(rows[300:])
+
+    width = -(-dimension // 16) * 16
+    floats = np.zeros((700, width), np.float32)
+    floats[:, :dimension] = rows
+    library = faiss.IndexPQFastScan(width, min(width, 128), 4, faiss.METRIC_INNER_PRODUCT)
+    library.train(floats)
+    library.add(floats)
+    assert codes.to_bytes() == bytes(faiss.serialize_index(library))
+    assert len(codes) == 700
 
 
 def _blob(made: Built):  # type: ignore[no-untyped-def]
