@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from contracts.filemap import CANDIDATE, NAMED, RELATION, RESOLVED, keys_of
 from services.resolution.edges import COLUMNS, MAX_CANDIDATES, STATES, FileEdges
-from services.resolver.ragged import bounds
+from services.source.ragged import bounds
 from services.source.word_keys import I8, U8
 
 _OPEN_STATES = np.array([state in ("unresolved", "ambiguous") for state in STATES])

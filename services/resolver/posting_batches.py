@@ -22,8 +22,8 @@ from services.resolver.postings import (
     around,
     postings_of,
 )
-from services.resolver.ragged import bounds, ranges
 from services.source.identifier_table import I4, current_table
+from services.source.ragged import bounds, ranges
 from services.source.word_keys import I8, find_words
 
 _FEW = 60  # symbols that take less time one by one

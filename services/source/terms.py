@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from contracts.extract import Terms
 from services.source.query_text import STOP_WORDS, QueryTerms, query_terms
+from services.source.ragged import bounds, ranges
 from services.source.word_keys import find_words
 from services.source.word_table import current_table, hash_names
 from services.source.words import (
@@ -116,16 +117,8 @@ def count_terms(texts: Sequence[str]) -> TermCounts:
     terms_per_word = word_starts[word + 1] - starts
     owner, tf = np.repeat(owner, terms_per_word), np.repeat(repeats, terms_per_word)
     lengths = np.bincount(owner, weights=tf, minlength=len(texts)).astype(np.int64)
-    hashes = word_hashes[_places(starts, terms_per_word)]
+    hashes = word_hashes[ranges(starts, terms_per_word)]
     return TermCounts(*_distinct(owner, hashes, tf, len(texts)), lengths)
-
-
-def _places(starts: I8, sizes: I8) -> I8:
-    """The numbers from each start on, as many as its size says."""
-    ends = np.cumsum(sizes)
-    places: I8 = np.repeat(starts - ends + sizes, sizes)
-    places += np.arange(len(places))
-    return places
 
 
 def _distinct(owner: I8, hashes: U8, tf: I8, owners: int) -> tuple[I8, U8, I8]:
@@ -137,7 +130,7 @@ def _distinct(owner: I8, hashes: U8, tf: I8, owners: int) -> tuple[I8, U8, I8]:
     distinct = np.flatnonzero(is_first)
     if len(distinct):
         tf = np.add.reduceat(tf, distinct)
-    return _offsets(np.bincount(owner[distinct], minlength=owners)), hashes[distinct], tf
+    return bounds(np.bincount(owner[distinct], minlength=owners)), hashes[distinct], tf
 
 
 def _order(owner: I8, hashes: U8, owners: int) -> I8:
@@ -201,8 +194,8 @@ def build_terms_many(files: Sequence[FileWords]) -> list[Terms]:
     return _split(
         files,
         counts,
-        _offsets(context_sizes),
-        counts.hashes[_places(counts.offsets[own_context], context_sizes)],
+        bounds(context_sizes),
+        counts.hashes[ranges(counts.offsets[own_context], context_sizes)],
         _count_fields(files, counts, after_contexts),
     )
 
@@ -294,13 +287,6 @@ def _split(
 def context_text(path: str, enclosing: Sequence[str]) -> str:
     """What a chunk's vector holds beside the chunk: its path and the names around it."""
     return f"{path} {' '.join(enclosing)}"
-
-
-def _offsets(sizes: I8) -> I8:
-    """Sums of all sizes before each position, and of all."""
-    offsets = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    return offsets
 
 
 def _saturated(tf: I8) -> U1:
