@@ -23,7 +23,7 @@ from store.map_segment import cache_file, live_name, load
 from store.read.live import Projections
 
 _EDITS, _ROUNDS, _SCANS = 15, 20, 5
-_POLL_S = 0.002
+_POLL_S, _PENDING_S = 0.002, 0.05
 _COLD_S = 3_600.0
 
 
@@ -36,13 +36,13 @@ def measure(path: Path, state: Path) -> dict[str, Any]:
         while ask("repo_status")["data"]["live_pending_files"]:
             if time.monotonic() - node.started_at > _COLD_S:
                 raise TimeoutError("the references are not resolved")
-            time.sleep(0.2)
+            time.sleep(_PENDING_S)
         resolved = time.monotonic() - node.started_at
         return {
             "files": status["filesScanned"],
             "indexed_s": round(indexed, 2),
             "resolved_s": round(resolved, 2),
-            "resolve_share": round((resolved - indexed) / resolved, 2),
+            "resolve_over_index": round((resolved - indexed) / indexed, 2),
             **_first(ask),
             **_edits(ask, path),
             **_questions(ask, _samples(node)),

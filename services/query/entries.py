@@ -170,9 +170,5 @@ def _one_to_a_line(referrers: list[tuple[str, str]]) -> str:
     )
 
 
-def symbol_key(repo_id: str, fq_name: str) -> str:
-    return f"repo/{opaque(repo_id)}/symbol/{opaque(fq_name)}"
-
-
 def _given(fields: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in fields.items() if value}
