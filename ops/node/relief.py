@@ -28,6 +28,7 @@ WORKED_S = 0.5  # of a processor, since the last time: less leaves little garbag
 _MESSAGE = bytes(8 << 20)
 _MESSAGES = 9  # collections until pooled buffers are let go: two, each after as much as lives
 ROUNDS = 3  # at most, of so many messages
+_ENOUGH = 0.6  # of its size before the first: what is left lives
 
 
 class Spent(Struct, frozen=True):
@@ -51,6 +52,7 @@ class Relief:
         self._cpu_s = 0.0  # that it had taken after the last time
         self._stirred_at = 0.0  # 0: idle since it was last looked at
         self._rounds = 0  # since it had work
+        self._before = 0  # bytes, its size before the first round
 
     def stirred(self) -> None:
         """The broker had work."""
@@ -61,10 +63,14 @@ class Relief:
         if not self._stirred_at or self._clock() - self._stirred_at < QUIET_S:
             return False
         spent = self._spent()
-        worked = spent.cpu_s - self._cpu_s
-        # below 0: it was started again
-        idle = self._rounds == 0 and 0 <= worked < WORKED_S
-        if spent.resident <= LARGE or idle or self._rounds == ROUNDS:
+        if self._rounds == 0:
+            self._before = spent.resident
+            worked = spent.cpu_s - self._cpu_s
+            done = spent.resident <= LARGE or 0 <= worked < WORKED_S  # below 0: started again
+        else:
+            left = max(LARGE, _ENOUGH * self._before)
+            done = spent.resident <= left or self._rounds == ROUNDS
+        if done:
             self._stirred_at = 0.0
             return False
         self._rounds += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from contracts.extract import Symbol, decompressed
-from contracts.ids import RecordKey, RepoId, opaque
+from contracts.ids import RecordKey, RepoId
 from contracts.note_rules import LAST_MS
 from contracts.tools.repocontext import EntryView
 from services.query import bounds

@@ -10,15 +10,19 @@ import pytest
 
 from contracts.errors import Unavailable
 from contracts.subjects import BALLAST
-from ops.node.relief import LARGE, QUIET_S, WORKED_S, Relief, Spent, spent_by
+from ops.node.relief import LARGE, QUIET_S, ROUNDS, WORKED_S, Relief, Spent, spent_by
 from services.kernel.bus import Bus
+
+
+_ROUND = 72 << 20  # bytes that are sent at a time
 
 
 class Broker:
     """A broker that shrinks to what lives in it once enough was sent."""
 
-    def __init__(self, size: int, live: int) -> None:
-        self.size, self.live = size, live
+    def __init__(self, size: int, live: int, needed: int = 1) -> None:
+        """It takes `needed` rounds."""
+        self.size, self.live, self.needed = size, live, needed * _ROUND
         self.cpu_s = WORKED_S
         self.sent = 0
         self.away = False
@@ -26,7 +30,7 @@ class Broker:
     async def publish(self, subject: str, data: bytes) -> None:
         assert subject == BALLAST
         self.sent += len(data)
-        if self.sent >= self.size:
+        if self.sent >= self.needed:
             self.size = self.live
 
     async def api(self, _subject: str, _body: object) -> dict[str, object]:
@@ -88,6 +92,41 @@ async def test_a_broker_with_much_alive_is_not_asked_again_until_it_has_worked()
     assert await idle_again()
     broker.cpu_s = 0.1  # another process
     assert await idle_again()
+
+
+async def test_a_broker_that_gives_back_late_is_asked_again() -> None:
+    broker, clock = Broker(size=3 * LARGE, live=LARGE // 2, needed=2), Clock()
+    relief = _relief(broker, clock)
+    relief.stirred()
+    clock.now += QUIET_S
+    assert await relief.look()
+    assert broker.size == 3 * LARGE
+    assert await relief.look()
+    assert broker.size == broker.live
+    assert not await relief.look()
+
+
+async def test_a_broker_whose_rest_lives_is_asked_no_more_once_it_shrank() -> None:
+    broker, clock = Broker(size=4 * LARGE, live=2 * LARGE, needed=2), Clock()
+    relief = _relief(broker, clock)
+    relief.stirred()
+    clock.now += QUIET_S
+    asked = 0
+    while await relief.look():
+        asked += 1
+    assert broker.size == broker.live
+    assert asked == 2
+
+
+async def test_a_broker_that_never_shrinks_is_asked_a_few_times() -> None:
+    broker, clock = Broker(size=2 * LARGE, live=2 * LARGE), Clock()
+    relief = _relief(broker, clock)
+    relief.stirred()
+    clock.now += QUIET_S
+    asked = 0
+    while await relief.look():
+        asked += 1
+    assert asked == ROUNDS
 
 
 async def test_a_broker_that_is_away_is_looked_at_after_its_next_work() -> None:
