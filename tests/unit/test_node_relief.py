@@ -13,7 +13,6 @@ from contracts.subjects import BALLAST
 from ops.node.relief import LARGE, QUIET_S, ROUNDS, WORKED_S, Relief, Spent, spent_by
 from services.kernel.bus import Bus
 
-
 _ROUND = 72 << 20  # bytes that are sent at a time
 
 
