@@ -14,6 +14,7 @@ import os
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
@@ -77,7 +78,8 @@ class Computation:
             command(__name__), stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._request = b""
-        self._begun = self._ended = False
+        self._begun = self._ended = self._closed = False
+        self._in_use = threading.Lock()
 
     def ask(self, request: Request) -> None:
         """Say what is to be resolved, before anything is taken."""
@@ -85,23 +87,35 @@ class Computation:
 
     def take(self, limit: int) -> list[Result]:
         """The next results; none at the end of a phase. Raises Unavailable when it has died."""
-        self._begin()
-        found: list[Result] = []
-        while len(found) < limit and not self._ended:
-            frame = self._next()
-            if frame:
-                found.append(_decode_result(frame))
-            else:
-                self._ended = True
-        if not found:
-            self._ended = False
-        return found
+        with self._taking():
+            found: list[Result] = []
+            while len(found) < limit and not self._ended:
+                frame = self._next()
+                if frame:
+                    found.append(_decode_result(frame))
+                else:
+                    self._ended = True
+            if not found:
+                self._ended = False
+            return found
 
     def prepare(self, preparation: Preparation) -> None:
         """Make the files of the cache, after the last phase. Raises Unavailable when it has died."""
-        self._begin()
-        self._send(_encode(preparation))
-        self._next()
+        with self._taking():
+            self._send(_encode(preparation))
+            self._next()
+
+    @contextlib.contextmanager
+    def _taking(self) -> Iterator[None]:
+        try:
+            with self._in_use:
+                if self._closed:
+                    raise Unavailable("resolving was ended", hint="it is tried again")
+                self._begin()
+                yield
+        finally:
+            if self._closed:
+                self._let_go()
 
     def _begin(self) -> None:
         if not self._begun:
@@ -125,8 +139,19 @@ class Computation:
 
     def close(self) -> None:
         """End it, finished or not. What another thread waits for then comes to its end."""
+        self._closed = True
         self._process.kill()
         self._process.wait()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Close the pipes, so that no fork is left that waits for a reader."""
+        if self._in_use.acquire(blocking=False):  # else by whoever still reads
+            for pipe in (self._process.stdin, self._process.stdout):
+                assert pipe is not None
+                with contextlib.suppress(OSError):  # what it was to be told is lost with it
+                    pipe.close()
+            self._in_use.release()
 
 
 def _frame(stream: IO[bytes]) -> bytes | None:

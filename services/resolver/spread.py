@@ -7,10 +7,12 @@ lie together ask for the same things; the last ones small, so that all forks end
 from __future__ import annotations
 
 import os
+import select
 import selectors
 import signal
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 
 _LENGTH = struct.Struct("<I")
@@ -61,10 +63,12 @@ def pour(work: Work, paths: Sequence[str], processes: int, out: int) -> None:
     """
     waiting, pieces = _given(len(paths), processes)
     turn, done = os.pipe()  # holds one byte: whoever has taken it writes
+    os.set_blocking(turn, False)
     os.write(done, b".")
+    parent, alive = os.pipe()  # `alive` is open in this process alone
 
     def write(held: bytearray) -> None:
-        os.read(turn, 1)
+        _await_turn(turn, parent)
         _write(out, held)
         os.write(done, b".")
 
@@ -72,9 +76,10 @@ def pour(work: Work, paths: Sequence[str], processes: int, out: int) -> None:
     for _ in range(min(processes, pieces)):
         fork = os.fork()
         if fork == 0:
+            os.close(alive)
             _take_part(work, paths, waiting, write)
         forks.add(fork)
-    for descriptor in (waiting, turn, done):
+    for descriptor in (waiting, turn, done, parent):
         os.close(descriptor)
     while forks:
         fork, status = os.wait()
@@ -83,7 +88,20 @@ def pour(work: Work, paths: Sequence[str], processes: int, out: int) -> None:
             for other in forks:
                 os.kill(other, signal.SIGKILL)
                 os.waitpid(other, 0)
+            os.close(alive)
             raise SystemExit(1)
+    os.close(alive)
+
+
+def _await_turn(turn: int, parent: int) -> None:
+    """Take the turn; ends this fork when its parent is gone, with whom a turn may be lost."""
+    while True:
+        ready, _, _ = select.select((turn, parent), (), ())
+        if parent in ready:
+            raise SystemExit(1)
+        with suppress(BlockingIOError):  # another fork was quicker
+            os.read(turn, 1)
+            return
 
 
 def _given(count: int, processes: int) -> tuple[int, int]:

@@ -15,6 +15,7 @@ import termios
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
+import psutil
 import pytest
 
 from services.resolution.index import Index
@@ -103,6 +104,28 @@ def test_forks_do_not_write_into_each_others_frames() -> None:
     assert sorted(found) == [path.encode() * 30_000 for path in paths]
 
 
+_POURS = """
+from services.resolver.spread import pour
+pour(lambda paths: (bytes(40_000) for _ in paths), [str(n) for n in range(2_000)], 3, 1)
+"""
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_no_fork_outlives_the_one_that_pours(reads: bool) -> None:
+    with _program(_POURS) as process:
+        assert process.stdout is not None
+        process.stdout.read(200_000)
+        forks = psutil.Process(process.pid).children()
+        process.kill()
+        process.wait()
+        if reads:
+            process.stdout.read()  # to its end, which comes once no fork is left
+        process.stdout.close()
+        _, left = psutil.wait_procs(forks, timeout=20)
+        assert forks
+        assert not left
+
+
 _WRITES = """
 from services.resolver.compute import output
 out = output()
@@ -113,11 +136,7 @@ out.flush()
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks how much a pipe holds")
 def test_what_is_written_is_whole_though_a_signal_comes_between() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-u", "-c", _WRITES],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    ) as process:
+    with _program(_WRITES) as process:
         assert process.stdout is not None
         held = array.array("i", [0])
         while held[0] < 60_000:  # until it waits for a reader, in the middle of its writing
@@ -128,6 +147,14 @@ def test_what_is_written_is_whole_though_a_signal_comes_between() -> None:
         os.kill(process.pid, signal.SIGCONT)
 
         assert len(process.stdout.read()) == 1_000_000
+
+
+def _program(code: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-u", "-c", code],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
 
 
 def test_an_index_filled_at_once_is_the_one_made_file_by_file() -> None:
