@@ -38,6 +38,7 @@ class Codes:
         self._scanned = index  # None while vectors are added
         self._dimension = dimension
         self._trained: Any = None
+        self._encode: Callable[[I1], U1]  # of trained codes
         self._added: list[U1] = []
 
     @classmethod
@@ -54,7 +55,7 @@ class Codes:
             rows = np.resize(rows, (needed, dimension))
         index.train(_floats(rows, width))
         found = cls(None, dimension)
-        found._trained = index
+        found._trained, found._encode = index, _encoder(index.pq, dimension)
         return found
 
     @classmethod
@@ -76,36 +77,8 @@ class Codes:
 
     def add(self, rows: I1) -> None:
         """Append vectors, [rows, dimension], to trained codes that nothing was asked of yet."""
-        encode = self._encoder()
         for start in range(0, len(rows), _SLICE):
-            self._added.append(encode(rows[start : start + _SLICE]))
-
-    def _encoder(self) -> Callable[[I1], U1]:
-        """What turns vectors into codes, u1[rows, bytes]."""
-        width = _padded(self._dimension)
-        pq = self._trained.pq
-        if pq.dsub > 1:
-            return lambda rows: pq.compute_codes(_floats(rows, width))
-        # A code of one component depends on its 256 values alone: faiss is asked once for each.
-        values = np.repeat(np.arange(-128, 128, dtype=np.float32)[:, None], width, axis=1)
-        codes = pq.compute_codes(values)
-        lower, upper = (np.ascontiguousarray(codes & half).ravel() for half in (0x0F, 0xF0))
-        size = codes.shape[1]
-        places = np.arange(size, dtype=np.int32)
-
-        def looked_up(table: U1, components: U1) -> U1:
-            found: U1 = table.take(components.astype(np.int32) * size + places)
-            return found
-
-        def encode(rows: I1) -> U1:
-            padded = np.zeros((len(rows), width), np.int8)
-            padded[:, : rows.shape[1]] = rows
-            components = padded.view(np.uint8) ^ np.uint8(128)  # from the least value on
-            found = looked_up(lower, components[:, 0::2])
-            found |= looked_up(upper, components[:, 1::2])
-            return found
-
-        return encode
+            self._added.append(self._encode(rows[start : start + _SLICE]))
 
     @property
     def _index(self) -> Any:
@@ -131,6 +104,33 @@ class Codes:
         _, numbers = self._index.search(wide, count)
         found: I8 = numbers[0]
         return found[found >= 0]
+
+
+def _encoder(pq: Any, dimension: int) -> Callable[[I1], U1]:
+    """What turns vectors into codes, u1[rows, bytes]."""
+    width = _padded(dimension)
+    if pq.dsub > 1:
+        return lambda rows: pq.compute_codes(_floats(rows, width))
+    # A code of one component depends on its 256 values alone: faiss is asked once for each.
+    values = np.repeat(np.arange(-128, 128, dtype=np.float32)[:, None], width, axis=1)
+    codes = pq.compute_codes(values)
+    lower, upper = (np.ascontiguousarray(codes & half).ravel() for half in (0x0F, 0xF0))
+    size = codes.shape[1]
+    places = np.arange(size, dtype=np.int32)
+
+    def looked_up(table: U1, components: U1) -> U1:
+        found: U1 = table.take(components.astype(np.int32) * size + places)
+        return found
+
+    def encode(rows: I1) -> U1:
+        padded = np.zeros((len(rows), width), np.int8)
+        padded[:, : rows.shape[1]] = rows
+        components = padded.view(np.uint8) ^ np.uint8(128)  # from the least value on
+        found = looked_up(lower, components[:, 0::2])
+        found |= looked_up(upper, components[:, 1::2])
+        return found
+
+    return encode
 
 
 def _floats(rows: I1, width: int) -> F4:

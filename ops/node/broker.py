@@ -27,7 +27,7 @@ _MAX_FILE_STORE = 1 << 40
 # The Go runtime lets garbage grow to the size of what lives; what lives here is mostly page cache.
 # The limit must stay above what a broker of 60,000 subjects holds (docs/benchmarks.md), or it does
 # nothing but collect.
-_ENVIRON = {"GOMEMLIMIT": "192MiB", "GOGC": "100"}
+_ENVIRON = {"GOMEMLIMIT": "192MiB"}
 _END_S = 10.0
 _LOG_BYTES = 1 << 20
 

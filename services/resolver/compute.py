@@ -27,7 +27,6 @@ from contracts.extract import Body
 from services.kernel.programs import command
 from services.resolution.resolver import Resolver, summary_of
 from services.resolver import recall
-from services.resolver.columns import ResolvedFile
 from services.resolver.live import Result, made
 from services.resolver.spread import pour, spread
 from store import map_segment
@@ -261,12 +260,5 @@ def _summaries(reader: _Reader, paths: Sequence[str]) -> Iterator[bytes]:
 
 
 def _results(resolver: Resolver, reader: _Reader, paths: Sequence[str]) -> Iterator[bytes]:
-    files = (
-        ResolvedFile(
-            path, reader.rows[path].language, reader.rows[path].quality, reader.body(path), edges,
-            summary,
-        )
-        for path, edges, summary in resolver.resolve(paths)
-    )  # fmt: skip
-    for result in made(files, reader.rows):
+    for result in made(resolver.resolve(paths), reader.rows, reader.body):
         yield _encode(result)

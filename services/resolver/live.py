@@ -8,7 +8,7 @@ of them is stored the change is still pending, and is worked out again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -210,20 +210,23 @@ class LiveMap:
         resolver = self.resolver()
         changes: list[tuple[str, str, Body | None]] = [(path, "", None) for path in pending.gone]
         changes += [(row.path, row.language, self.body(row.path)) for row in pending.changed]
-        yield from made(self._live_files(resolver.apply(changes)), self._rows)
+        yield from made(self._checked(resolver.apply(changes)), self._rows, self.body)
 
-    def _live_files(self, resolved: Iterable[Resolved]) -> Iterator[ResolvedFile]:
-        for path, edges, summary in resolved:
+    def _checked(self, resolved: Iterable[Resolved]) -> Iterator[Resolved]:
+        for one in resolved:
             self.check()
-            row = self._rows.get(path)
-            if row is not None:
-                yield ResolvedFile(
-                    path, row.language, row.quality, self.body(path), edges, summary
-                )  # fmt: skip
+            if one[0] in self._rows:
+                yield one
 
 
-def made(files: Iterable[ResolvedFile], rows: Mapping[str, FileRow]) -> Iterator[Result]:
-    """Bring what was resolved of each file into the form that is stored."""
+def made(
+    resolved: Iterable[Resolved], rows: Mapping[str, FileRow], read: Callable[[str], Body]
+) -> Iterator[Result]:
+    """Bring what was resolved of each file into the form that is stored; `read` gives its body."""
+    files = (
+        ResolvedFile(path, rows[path].language, rows[path].quality, read(path), edges, summary)
+        for path, edges, summary in resolved
+    )
     for file, columns in columns_of_each(files):
         yield Result(
             file.path,

@@ -152,8 +152,11 @@ class Resolving(Service):
         if self.should_stop:
             return
         try:
-            if self._is_early(repo_id):
-                return  # another notice comes with what the pass does next
+            newest = self._early(repo_id)
+            if newest is not None:  # another notice comes with what the pass does next
+                if _ends_cold(newest) and repo_id not in self._computations:
+                    self._computations[repo_id] = Computation()
+                return
             async with self._locks[repo_id]:
                 await self.settle(repo_id)
         except (Fault, CorruptEnvironment) as error:
@@ -167,15 +170,11 @@ class Resolving(Service):
 
         asyncio.get_running_loop().call_later(1.0, wake)
 
-    def _is_early(self, repo_id: str) -> bool:
-        """Whether a pass is still bringing files, so that their text comes first."""
+    def _early(self, repo_id: str) -> PassRow | None:
+        """The pass that is still bringing files, so that their text comes first; None for none."""
         with self.projections.read() as snapshot:
             newest = snapshot.newest_pass(repo_id)
-        if newest is None or not _brings_files(newest):
-            return False
-        if _ends_cold(newest) and repo_id not in self._computations:
-            self._computations[repo_id] = Computation()
-        return True
+        return newest if newest is not None and _brings_files(newest) else None
 
     async def settle(self, repo_id: str) -> LiveMap:
         """Resolve and store whatever is pending; returns the map with nothing pending."""
@@ -388,15 +387,17 @@ class Resolving(Service):
 
 def _is_cold(live: LiveMap, pending: Pending) -> bool:
     """Whether so much has changed that everything is resolved anew, on all processors."""
-    changed = len(pending.changed)
-    return changed >= _COLD_FILES and changed >= _COLD_SHARE * len(live.rows)
+    return _is_much(len(pending.changed), len(live.rows))
 
 
 def _ends_cold(newest: PassRow) -> bool:
     """Whether a pass has found all it will bring, and all is resolved anew after it."""
     changed = newest.files_added + newest.files_updated
-    enough = changed >= _COLD_FILES and changed >= _COLD_SHARE * newest.files_scanned
-    return newest.phase == "Applying" and enough
+    return newest.phase == "Applying" and _is_much(changed, newest.files_scanned)
+
+
+def _is_much(changed: int, files: int) -> bool:
+    return changed >= _COLD_FILES and changed >= _COLD_SHARE * files
 
 
 def _processors() -> int:

@@ -7,7 +7,7 @@ identifiers that are not ASCII.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -60,13 +60,15 @@ class IdentifierTable:
         """The number of each identifier of `data`, UTF-8; what is new is learnt."""
         if _ZERO in data:
             data = data.replace(_ZERO, _STAND_IN)
+        keys = word_keys(data, starts, ends)
         with self._lock:
-            return _looked_up(self._numbers, data, starts, ends, self._learn)
+            return self._numbers.find_or_learn(keys, data, starts, ends, self._learn)
 
     def _learn(self, words: list[bytes]) -> I8:
         """Give identifiers their numbers."""
         owner, data, starts, ends = _terms_of(words)
-        terms = _looked_up(self._term_numbers, data, starts, ends, self._learn_terms)
+        keys = word_keys(data, starts, ends)
+        terms = self._term_numbers.find_or_learn(keys, data, starts, ends, self._learn_terms)
         sizes = np.bincount(owner, minlength=len(words))
         first = len(self._starts) - 1
         # New arrays, so that those given out stay as they are.
@@ -80,23 +82,6 @@ class IdentifierTable:
         first = len(self._terms)
         self._terms += [_text(term) for term in terms]
         return np.arange(first, first + len(terms))
-
-
-def _looked_up(
-    table: KeyTable, data: bytes, starts: I8, ends: I8, learn: Callable[[list[bytes]], I8]
-) -> I8:
-    """The number of each word of `data`; `learn` gives numbers to those that have none."""
-    keys = word_keys(data, starts, ends)
-    found = table.find(keys)
-    unknown = np.flatnonzero(found < 0)
-    if len(unknown):
-        new, first, which = np.unique(keys[unknown], return_index=True, return_inverse=True)
-        places = unknown[first]
-        spans = zip(starts[places].tolist(), ends[places].tolist(), strict=True)
-        numbers = learn([data[start:end] for start, end in spans])
-        table.add(new, numbers)
-        found[unknown] = numbers[which]
-    return found
 
 
 def _terms_of(words: list[bytes]) -> tuple[I8, bytes, I8, I8]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from services.source.word_keys import I8
 
 
-def bounds(sizes: I8 | Sequence[int]) -> I8:
+def bounds(sizes: npt.NDArray[np.bool_ | np.integer] | Sequence[int]) -> I8:
     """Where each list starts, and where the last one ends."""
     found = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=found[1:])

@@ -24,6 +24,7 @@ import xxhash
 
 from contracts.errors import NotFound
 from contracts.extract import Terms
+from services.source import ragged
 from services.source.terms import U1, U8, query_terms
 
 DATA_FILE = Path(__file__).with_name("data") / "static_code.npz"
@@ -156,10 +157,10 @@ class StaticModel:
         at, known = self._rows(hashes)
         numbers = at[known]
         factors = (self.document_weight[numbers] * _LOG_TF[tf[known]] + _HALF) >> _FACTOR_SHIFT
-        edges = _offsets(known)[_offsets(sizes)]
+        edges = ragged.bounds(known)[ragged.bounds(sizes)]
         starts, ends = edges[:-1], edges[1:]
         sums = self._single_sums(starts.tolist(), ends.tolist(), numbers, factors)
-        bounds = _offsets(np.abs(factors))
+        bounds = ragged.bounds(np.abs(factors))
         inexact = (bounds[ends] - bounds[starts]) * SCALE >= _EXACT_SINGLE
         exact: F64 = sums.astype(np.float64)
         for run in np.flatnonzero(inexact).tolist():
@@ -186,13 +187,6 @@ class StaticModel:
 @cache
 def _shipped() -> StaticModel:
     return StaticModel.read(DATA_FILE)
-
-
-def _offsets(values: npt.NDArray[np.bool_ | np.integer]) -> I64:
-    """Sums of all values before each position, and of all."""
-    offsets = np.zeros(len(values) + 1, np.int64)
-    np.cumsum(values, out=offsets[1:])
-    return offsets
 
 
 def _unit(sums: F64) -> F64:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -95,6 +96,21 @@ class KeyTable:
             known[open_] = self._keys[slots[open_]]
             found[open_] = self._numbers[slots[open_]]
             open_ = open_[known[open_] != keys[open_]]
+        return found
+
+    def find_or_learn(
+        self, keys: U8, data: bytes, starts: I8, ends: I8, learn: Callable[[list[bytes]], I8]
+    ) -> I8:
+        """The number of each word of `data`; `learn` gives numbers to those that have none."""
+        found = self.find(keys)
+        unknown = np.flatnonzero(found < 0)
+        if len(unknown):
+            new, first, which = np.unique(keys[unknown], return_index=True, return_inverse=True)
+            places = unknown[first]
+            spans = zip(starts[places].tolist(), ends[places].tolist(), strict=True)
+            numbers = learn([data[start:end] for start, end in spans])
+            self.add(new, numbers)
+            found[unknown] = numbers[which]
         return found
 
     def add(self, keys: U8, numbers: I8) -> None:

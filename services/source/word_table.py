@@ -78,16 +78,7 @@ class WordTable:
         """The number of each word of `data`; what is new is learnt."""
         keys = word_keys(data, starts, ends)
         with self._lock:
-            found = self._numbers.find(keys)
-            unknown = np.flatnonzero(found < 0)
-            if len(unknown):
-                new, first, which = np.unique(keys[unknown], return_index=True, return_inverse=True)
-                places = unknown[first]
-                spans = zip(starts[places].tolist(), ends[places].tolist(), strict=True)
-                numbers = self._learn([data[start:end] for start, end in spans])
-                self._numbers.add(new, numbers)
-                found[unknown] = numbers[which]
-        return found
+            return self._numbers.find_or_learn(keys, data, starts, ends, self._learn)
 
     def _learn(self, words: Sequence[bytes]) -> I8:
         """Give words their numbers, 0 where there are no terms."""

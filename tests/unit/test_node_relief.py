@@ -105,14 +105,19 @@ async def test_a_broker_that_gives_back_late_is_asked_again() -> None:
     assert not await relief.look()
 
 
-async def test_a_broker_whose_rest_lives_is_asked_no_more_once_it_shrank() -> None:
-    broker, clock = Broker(size=4 * LARGE, live=2 * LARGE, needed=2), Clock()
-    relief = _relief(broker, clock)
+async def _times_asked(relief: Relief, clock: Clock) -> int:
     relief.stirred()
     clock.now += QUIET_S
     asked = 0
     while await relief.look():
         asked += 1
+    return asked
+
+
+async def test_a_broker_whose_rest_lives_is_asked_no_more_once_it_shrank() -> None:
+    broker, clock = Broker(size=4 * LARGE, live=2 * LARGE, needed=2), Clock()
+    relief = _relief(broker, clock)
+    asked = await _times_asked(relief, clock)
     assert broker.size == broker.live
     assert asked == 2
 
@@ -120,11 +125,7 @@ async def test_a_broker_whose_rest_lives_is_asked_no_more_once_it_shrank() -> No
 async def test_a_broker_that_never_shrinks_is_asked_a_few_times() -> None:
     broker, clock = Broker(size=2 * LARGE, live=2 * LARGE), Clock()
     relief = _relief(broker, clock)
-    relief.stirred()
-    clock.now += QUIET_S
-    asked = 0
-    while await relief.look():
-        asked += 1
+    asked = await _times_asked(relief, clock)
     assert asked == ROUNDS
 
 

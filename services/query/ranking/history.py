@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from contracts.history import Commits
 from services.query.ranking.corpus import F4, U8
+from services.source.ragged import ranges
 
 I8 = NDArray[np.int64]
 _K1: Final = 1.2
@@ -123,10 +124,7 @@ class History:
         """Where the paths of these commits stand, commit by commit."""
         starts = self._start[commits]
         counts = self._start[commits + 1] - starts
-        ends = np.cumsum(counts)
-        places: I8 = np.repeat(starts - ends + counts, counts)
-        places += np.arange(len(places))
-        return places
+        return ranges(starts, counts)
 
 
 class FileHistory:
