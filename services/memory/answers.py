@@ -3,30 +3,35 @@
 On a subject that only the asker listens on, over core NATS. After a broker came back, its clients
 return one by one: an answer that is sent before the asker is there again would be lost, and the
 asker would wait in vain. The broker says at once that nobody listens; for a while after a reconnect
-such an answer is sent again, a few times. At any other time whoever does not listen has gone.
+such an answer is sent again, a few times, as things stand by then. At any other time whoever does
+not listen has gone.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
 
 from contracts.envelope import new_id
+from contracts.errors import Fault
 from services.kernel.bus import Bus, Msg
 
 _RETURNING_S = 10.0  # after a reconnect clients may still be on their way
 _AGAIN_S = (0.1, 0.25, 0.5, 1.0, 2.0)
 _NO_WORD_S = 10.0  # the broker said nothing for so long: somebody listened
 Gone = Callable[[], None]
+Afresh = Callable[[], Awaitable[bytes]]
 
 
 class _Sent(Struct):
     reply_to: str
     data: bytes
     gone: Gone | None
+    afresh: Afresh | None
     tries: int = 0
 
 
@@ -49,12 +54,17 @@ class Answers:
         for task in self._tasks:
             task.cancel()
 
-    async def send(self, reply_to: str, data: bytes, gone: Gone | None = None) -> None:
-        """Answer; `gone` is called when nobody listens any more."""
+    async def send(
+        self, reply_to: str, data: bytes, gone: Gone | None = None, afresh: Afresh | None = None
+    ) -> None:
+        """Answer; `gone` is called when nobody listens any more.
+
+        `afresh` makes the answer anew when it has to be sent again; without it the same is sent.
+        """
         if not reply_to:
             return
         if self._inbox and (gone is not None or self._are_returning()):
-            await self._publish(_Sent(reply_to, data, gone))
+            await self._publish(_Sent(reply_to, data, gone, afresh))
         else:
             await self._bus.publish(reply_to, data)
 
@@ -84,4 +94,7 @@ class Answers:
     async def _again(self, sent: _Sent) -> None:
         await asyncio.sleep(_AGAIN_S[sent.tries])
         sent.tries += 1
+        if sent.afresh is not None:
+            with contextlib.suppress(Fault):  # the broker is away once more: what was known is sent
+                sent.data = await sent.afresh()
         await self._publish(sent)

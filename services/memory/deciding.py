@@ -109,12 +109,12 @@ class Decider:
             if earlier is None:
                 fresh.append((command, asked))
             else:
-                outcomes[asked.id] = await self._told_again(subject, command, asked, generation)
+                outcomes[asked.id] = await self.told_again(subject, command, asked, generation)
         if fresh:
             outcomes |= await self._together(subject, fresh, generation)
         return [outcomes[asked.id] for _, asked, _ in commands]
 
-    async def _told_again(
+    async def told_again(
         self, subject: str, command: ClaimNote, asked: Asked, generation: int
     ) -> Outcome:
         """What to say of a claim that was granted before: how that grant stands now."""

@@ -89,7 +89,8 @@ class NoteWorker:
         ):  # whoever asked may have been answered before, and gone since
             await self.answers.send(envelope.reply_to, _encode(outcome.reply))
         else:
-            await self.queues.offer(subject, command, envelope.reply_to, outcome.reply)
+            asked = self.asked(delivery)
+            await self.queues.offer(subject, command, asked, envelope.reply_to, outcome.reply)
 
     async def parked(self, delivery: Taken, error: Exception) -> None:
         """Tell whoever still waits that the command ended among the dead letters."""

@@ -120,12 +120,12 @@ class Queues:
 
     async def answer(self, subject: str, waiting: Waiting, reply: NoteReply) -> None:
         """Answer a claim; a grant that nobody hears of is given back."""
-        await self.offer(subject, waiting.command, waiting.reply_to, reply)
+        await self.offer(subject, waiting.command, waiting.asked, waiting.reply_to, reply)
         for delivery in waiting.deliveries:
             await self.finish(delivery)
 
     async def offer(
-        self, subject: str, command: ClaimNote, reply_to: str, reply: NoteReply
+        self, subject: str, command: ClaimNote, asked: Asked, reply_to: str, reply: NoteReply
     ) -> None:
         """Send a claim's answer. The broker says at once when nobody listens on `reply_to`."""
         token = 0 if reply.note is None or reply.reason else reply.note.claim.fence
@@ -135,7 +135,16 @@ class Queues:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-        await self._answers.send(reply_to, _encode(reply), gone if token else None)
+        async def afresh() -> bytes:
+            generation = await self._records.generation(command.repo_id)
+            now = msgspec.structs.replace(asked, now_ms=self.now_ms())
+            standing = await self._decider.told_again(subject, command, now, generation)
+            return _encode(standing.reply)
+
+        if token:
+            await self._answers.send(reply_to, _encode(reply), gone, afresh)
+        else:
+            await self._answers.send(reply_to, _encode(reply))
 
     async def _give_back(self, subject: str, command: ClaimNote, token: int) -> None:
         log.info("grant_unheard", token=token)

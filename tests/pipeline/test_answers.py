@@ -54,3 +54,27 @@ async def test_after_a_reconnect_an_answer_waits_for_whoever_is_still_on_the_way
 
     await asyncio.wait_for(answer.wait(), 5)
     assert not gone.is_set()
+
+
+async def test_an_answer_that_is_sent_again_tells_how_things_stand_by_then(
+    broker: Broker, bus: Bus
+) -> None:
+    answers, returned = Answers(bus), asyncio.Event()
+    await answers.start()
+    bus.when_reconnected(returned.set)
+    broker.kill()
+    await asyncio.to_thread(broker.start)
+    await asyncio.wait_for(returned.wait(), 20)
+    inbox = bus.inbox()
+    heard: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    async def arrived(message: Msg) -> None:
+        heard.set_result(message.data)
+
+    async def afresh() -> bytes:
+        await bus.subscribe(inbox, arrived)  # whoever asked is there only now
+        return b"contended"
+
+    await answers.send(inbox, b"granted", lambda: None, afresh)
+
+    assert await asyncio.wait_for(heard, 5) == b"contended"
