@@ -214,11 +214,12 @@ class Queue:
     async def _round(self) -> float:
         """Answer whom an answer is due; seconds until the next moment something is due by time."""
         self._wake.clear()
-        some = next(iter(self.members.values()))
-        note, sequence = await self._queues.look(self._subject, some)
+        # Only those who stood in line before the look: a later one may not be in the note that it finds.
+        waiting_before = list(self.members.values())
+        note, sequence = await self._queues.look(self._subject, waiting_before[0])
         now = self._queues.now_ms()
         due = now + int(_LONGEST_SLEEP_S * 1000)
-        for waiting in list(self.members.values()):
+        for waiting in waiting_before:
             asked = msgspec.structs.replace(waiting.asked, now_ms=now)
             decision = claims.waited(note, asked, waiting.until_ms)
             if decision is None:

@@ -47,6 +47,7 @@ from services.memory.decision import Asked
 from services.memory.disk import LogDisk
 from services.memory.note_worker import NoteWorker
 from services.memory.notes import RecordCommand, decide
+from services.memory.waiting import Queues, Waiting
 from store.read.notes import live_note
 from tests.broker import Broker, running
 from tests.pipeline.memory_node import REPO, MemoryNode, memory_node, token_of
@@ -623,6 +624,40 @@ async def test_a_waiter_finds_its_place_again_when_its_worker_goes(node: MemoryN
     assert token_of(await asyncio.wait_for(waiting[0], 20)) == first + 1
     await node.release("1", first + 1)
     assert token_of(await asyncio.wait_for(waiting[1], 20)) == first + 2
+
+
+async def test_a_look_at_the_queue_decides_nothing_about_who_came_after_it(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look, add = Queues.look, Queues.add
+    looked, told, both = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def held_up(queues: Queues, subject: str, waiting: Waiting) -> tuple[Note | None, int]:
+        found = await look(queues, subject, waiting)
+        looked.set()
+        await told.wait()
+        return found
+
+    def added(queues: Queues, subject: str, waiting: Waiting) -> None:
+        add(queues, subject, waiting)
+        if queues.waiting == 2:
+            both.set()
+
+    monkeypatch.setattr(Queues, "look", held_up)
+    monkeypatch.setattr(Queues, "add", added)
+    async with memory_node(broker) as node:
+        await node.remember("1")
+        first = token_of(await node.claim("1", "a"))
+        waiting = [asyncio.create_task(node.claim("1", "b", wait_s=60))]
+        await asyncio.wait_for(looked.wait(), 20)
+        waiting.append(asyncio.create_task(node.claim("1", "c", wait_s=60)))
+        await asyncio.wait_for(both.wait(), 20)
+        told.set()
+
+        await node.release("1", first)
+        assert token_of(await asyncio.wait_for(waiting[0], 20)) == first + 1
+        await node.release("1", first + 1)
+        assert token_of(await asyncio.wait_for(waiting[1], 20)) == first + 2
 
 
 async def test_a_thousand_waiters_leave_room_for_everybody_else(node: MemoryNode) -> None:

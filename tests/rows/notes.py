@@ -71,7 +71,7 @@ ROWS = (
     Row("R7.race", "R7", "ten thousand claims at once never give a note to two", (f"{_RACE}::test_ten_thousand_claims_never_give_a_note_to_two",)),
     Row("R7.lapse", "R7", "a waiter gets the note when the lease runs out", (f"{_NOTES}::test_a_waiter_gets_the_note_when_the_lease_runs_out",)),
     Row("R7.dead", "R7", "who left the queue does not block it; a deleted note sends its waiters away", (f"{_NOTES}::test_whoever_left_the_queue_does_not_block_it", f"{_NOTES}::test_a_deleted_note_sends_its_waiters_away")),
-    Row("R7.place", "R7", "a waiter finds its place again when its worker goes", (f"{_NOTES}::test_a_waiter_finds_its_place_again_when_its_worker_goes",)),
+    Row("R7.place", "R7", "a waiter finds its place again when its worker goes", (f"{_NOTES}::test_a_waiter_finds_its_place_again_when_its_worker_goes", f"{_NOTES}::test_a_look_at_the_queue_decides_nothing_about_who_came_after_it")),
     Row("R7.many", "R7", "a thousand waiters leave room for everybody else", (f"{_NOTES}::test_a_thousand_waiters_leave_room_for_everybody_else",)),
     Row("P.notefold", "P8", "notes fold to their newest fact, removals void them, the digest covers them", ("tests/unit/test_note_fold.py::test_the_newest_fact_of_a_note_is_the_note", "tests/unit/test_note_fold.py::test_a_removal_voids_notes_of_repositories_that_were_never_registered", "tests/unit/test_note_fold.py::test_the_digest_depends_on_notes_and_on_nothing_but_them")),
     # -- failure ----------------------------------------------------------------------------------
