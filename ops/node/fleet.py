@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from contracts.errors import Unavailable
 
 BACKLOG_PER_PROCESS = 64  # waiting jobs that justify another extractor
-QUIET_S = 5.0  # without a backlog before the additional ones are stopped
+QUIET_S = 2.0  # without a backlog before the additional ones are stopped
 _LOOK_S = 1.0
 
 
