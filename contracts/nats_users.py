@@ -158,7 +158,8 @@ USERS = (
         "log.>", "work.pass.>", "index.*.pass", _PROGRESS, *_ANSWERS,
         *_newest(LOG, INDEX), *_reading(LOG),
         f"{_API}.DIRECT.GET.{LOG}", f"{_API}.STREAM.MSG.GET.{LOG}",
-        f"{_API}.STREAM.PURGE.{INDEX}", f"{_API}.STREAM.PURGE.{WORK}",
+        *(f"{_API}.STREAM.{verb}.{stream}" for verb in ("INFO", "PURGE") for stream in (INDEX, WORK)),
+        f"{_API}.DIRECT.GET.{WORK}.work.pass.>",
         subscribe=("log.*.mem.>",),
     ),
     _worker(

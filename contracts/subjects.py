@@ -251,7 +251,7 @@ class DurableSpec(Struct, frozen=True, kw_only=True):
     worker: str
     stream: str
     subject: str
-    ack_wait_s: float = 30.0
+    ack_wait_s: float = 10.0  # so long what a process had in hand waits when it was killed
     max_ack_pending: int = 1024
 
 

@@ -45,15 +45,18 @@ class Fleet:
         self._backlog, self._resize = backlog, resize
         self._running, self._most = running, most
         self._task: asyncio.Task[None] | None = None
+        self._nudged = False  # since the backlog was last asked for
 
     def nudge(self) -> None:
         """Something is going on: look at the backlog until it is gone."""
+        self._nudged = True
         if self._most > 1 and (self._task is None or self._task.done()):
             self._task = asyncio.create_task(self._follow())
 
     async def _follow(self) -> None:
         busy_at = time.monotonic()
         while True:
+            self._nudged = False
             try:
                 backlog = await self._backlog()
             except Unavailable:  # the broker is starting again
@@ -63,9 +66,9 @@ class Fleet:
                 busy_at = now
             count = wanted(backlog, self._running, self._most, now - busy_at)
             if count != self._running:
-                self._running = count
                 await self._resize(count)
-            if backlog == 0 and self._running == 1:
+                self._running = count
+            if backlog == 0 and self._running == 1 and not self._nudged:
                 return
             await asyncio.sleep(_LOOK_S)
 

@@ -35,6 +35,11 @@ def repo_ids(roots: Sequence[Path]) -> dict[RepoId, Path]:
         name = root.name or "root"
         if names.count(root.name) > 1:
             name = f"{root.parent.name or 'root'}-{name}"
+        if any(char < " " or char == "\x7f" for char in name):
+            raise InvalidArgument(
+                f"the folder's name {name!r} is no name for a repository",
+                hint="start with --workspace-root and add it with repocontext_add_repo under a repoId of your choice",
+            )
         if RepoId(name) in named:
             raise InvalidArgument(
                 f"{root} and {named[RepoId(name)]} would have the same name {name!r}",

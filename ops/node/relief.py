@@ -74,12 +74,14 @@ class Relief:
             self._stirred_at = 0.0
             return False
         self._rounds += 1
+        stirred_at = self._stirred_at
         try:
             for _ in range(_MESSAGES):
                 await self._bus.publish(BALLAST, _MESSAGE)
                 await self._bus.api("INFO", {})  # one after the other: they are not to pile up
         except (Fault, NatsError):  # it is starting again, and small then; or the node stops
-            self._stirred_at = 0.0
+            if self._stirred_at == stirred_at:
+                self._stirred_at = 0.0
             return False
         memory.trim()  # what they took here
         self._cpu_s = self._spent().cpu_s

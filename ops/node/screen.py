@@ -95,7 +95,6 @@ class Bars:
     """One bar per repository and stage: count, rate, time left; gone when the stage is done."""
 
     def __init__(self) -> None:
-        from rich.console import Console
         from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
@@ -104,15 +103,17 @@ class Bars:
             TimeRemainingColumn,
         )
 
+        from ops.terminal import Terminal
+
         self._progress: Progress = Progress(
-            TextColumn("{task.fields[repo]}"),
+            TextColumn("{task.fields[repo]}", markup=False),
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),
             TimeRemainingColumn(compact=True, elapsed_when_finished=True),
-            TextColumn("{task.fields[notice]}"),
-            console=Console(stderr=True),
+            TextColumn("{task.fields[notice]}", markup=False),
+            console=Terminal(stderr=True),
             auto_refresh=False,  # refreshed from the event loop: forking and threads do not mix
             transient=True,
         )
@@ -123,7 +124,7 @@ class Bars:
 
     def line(self, text: str) -> None:
         if self._live:
-            self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
+            self._progress.console.print(text, soft_wrap=True)
         else:
             print(text, file=sys.stderr, flush=True)
 

@@ -116,6 +116,10 @@ def resolve_roots(paths: Sequence[str]) -> list[Path]:
             problem = "is not a directory" if path.exists() else "does not exist"
             raise InvalidArgument(f"{text} {problem}", hint="give the folder of a repository")
         resolved = path.resolve()
+        if os.fsencode(resolved).decode(errors="replace") != str(resolved):
+            raise InvalidArgument(
+                f"the path {os.fsencode(resolved)!r} is not UTF-8", hint="rename the folder"
+            )
         if resolved not in roots:
             roots.append(resolved)
     return roots

@@ -335,9 +335,12 @@ class Node:
         self._stop.set()
         self._screen.clear()
         deadline = time.monotonic() + _STOP_S
+        if self._fleet is not None:
+            self._fleet.stop()
         work.cancel()  # nothing new is started, and our own connection is closed in time
         await asyncio.wait([work], timeout=_STOP_S / 4)
-        extractors = [child.name for child in self._extractors]
+        # Those that were just leaving the fleet as well.
+        extractors = [child.name for child in self._children if child.name.startswith("extractor")]
         for names in (
             [workers.QUERY],
             ["pipeline", "resolver"],

@@ -155,9 +155,8 @@ class Embedder(Service):
         self._task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        if self.should_stop or task.cancelled():
-            return
-        if (error := task.exception()) is not None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not self.should_stop:
             log.error("embedder_crashed", exc_info=error)
             asyncio.get_running_loop().create_task(self.crash(error))
 

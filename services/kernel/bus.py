@@ -25,7 +25,7 @@ from contracts.errors import Conflict, Poisoned, Superseded, Unavailable
 from services.kernel import lean, logs
 from services.kernel.publisher import Headers, PubAck, Publisher
 from services.kernel.settings import Settings
-from services.kernel.wire import Taker, Wire, headers_of
+from services.kernel.wire import Taker, Wire, headers_of, size_of
 
 with lean.without("aiohttp", "multidict"):
     from nats.aio.msg import Msg
@@ -37,6 +37,7 @@ with lean.without("aiohttp", "multidict"):
 __all__ = [
     "EXPECTED",
     "EXPECTED_SUBJECT",
+    "FIRST",
     "MESSAGE_ID",
     "VERSION_HEADER",
     "Arrived",
@@ -50,6 +51,7 @@ VERSION_HEADER = "Rf-Version"
 EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 EXPECTED_SUBJECT = "Nats-Expected-Last-Subject-Sequence-Subject"
 MESSAGE_ID = "Nats-Msg-Id"
+FIRST = "Rf-First"  # of a message stored again: sequence of the first one / ms since it was sent
 
 _NO_MESSAGE = 10037
 _READ_AGAIN_S = (0.75, 1.75)  # tries before the last, which waits longest
@@ -99,6 +101,7 @@ class Bus:
         self.publisher = Publisher(_Outgoing(self.client), inbox)
         await self.client.receive(inbox + "*", self._confirmed)
         self._sweeper = asyncio.create_task(self.publisher.sweep())
+        self._sweeper.add_done_callback(self._swept)
         self.started = True
 
     async def _connect(self, options: dict[str, Any], patience_s: float) -> Wire:
@@ -149,6 +152,11 @@ class Bus:
         except (TimeoutError, NatsError):
             await self.client.close()
 
+    def _swept(self, sweeper: asyncio.Task[None]) -> None:
+        if not sweeper.cancelled():  # nothing would be sent again any more
+            log.error("publisher_crashed", exc_info=sweeper.exception())
+            self._give_up()
+
     def _confirmed(self, message: Msg) -> None:
         status = (message.headers or {}).get("Status")
         self.publisher.confirmed(message.subject, message.data, status)
@@ -161,11 +169,16 @@ class Bus:
 
     async def _on_disconnected(self) -> None:
         log.info("broker_lost")
+        if self.started and not self._stopping:
+            self.client.answers_lost()
 
     async def _on_closed(self) -> None:
         if self._stopping or not self._closed:
             return
         log.error("broker_closed_the_connection")
+        self._give_up()
+
+    def _give_up(self) -> None:
         for call in self._closed:
             call()
 
@@ -177,6 +190,9 @@ class Bus:
     def when_reconnected(self, call: Callable[[], None]) -> None:
         self._reconnected.append(call)
 
+    def when_reconnected_no_more(self, call: Callable[[], None]) -> None:
+        self._reconnected.remove(call)
+
     def when_closed(self, call: Callable[[], None]) -> None:
         """Have `call` made when the connection ended for good, which only a new process can heal."""
         self._closed.append(call)
@@ -187,10 +203,11 @@ class Bus:
         self, subject: str, data: bytes, *, message_id: str = "", headers: Headers | None = None
     ) -> asyncio.Future[PubAck]:
         """Publish; the future completes when the message is stored. A repeated id is stored once."""
-        if len(data) > self.client.max_payload:
-            raise Poisoned(f"a message of {len(data):,} bytes is over the broker's max_payload")
         if message_id:
             headers = {MESSAGE_ID: message_id, **(headers or {})}
+        size = len(data) + size_of(headers)
+        if size > self.client.max_payload:  # the broker would end the connection, time and again
+            raise Poisoned(f"a message of {size:,} bytes is over the broker's max_payload")
         return await self.publisher.put(subject, data, headers)
 
     async def append_newer(self, subject: str, data: bytes, *, version: int, expected: int) -> int:

@@ -29,6 +29,7 @@ from services.kernel import logs, memory
 from services.kernel.bus import (
     EXPECTED,
     EXPECTED_SUBJECT,
+    FIRST,
     MESSAGE_ID,
     VERSION_HEADER,
     Bus,
@@ -98,6 +99,14 @@ class Delivery(Generic[E]):
         """When the broker stored the message, by its own clock."""
         parts = self.message.reply.split(".")
         return int(parts[9 if len(parts) >= 11 else 7]) // 1_000_000
+
+    @property
+    def first(self) -> tuple[int, int]:
+        """Sequence and time of storage of the first of the messages that ask for the same."""
+        sequence, _, ago_ms = (self.message.headers or {}).get(FIRST, "").partition("/")
+        if not (sequence.isdigit() and ago_ms.isdigit()):
+            return self.sequence, self.stored_ms
+        return int(sequence), self.stored_ms - int(ago_ms)
 
 
 class _Append(msgspec.Struct, frozen=True):
@@ -279,13 +288,13 @@ class Consumer(Service, Generic[E]):
 
     async def _next_batch(self) -> list[Msg]:
         while not self.should_stop:
+            self._wake.clear()  # first: a connection may be lost, and back, while more is asked for
             await self._top_up()
             if self._buffer:
                 await self._gather()
                 size = self._policy.batch
                 batch, self._buffer = self._buffer[:size], self._buffer[size:]
                 return batch
-            self._wake.clear()
             try:
                 await asyncio.wait_for(self._wake.wait(), _HEARTBEAT_S + 1)
             except TimeoutError:
@@ -310,6 +319,7 @@ class Consumer(Service, Generic[E]):
 
     async def _run(self) -> None:
         keep_alive = asyncio.create_task(self._still_working())
+        keep_alive.add_done_callback(self._ended)
         try:
             while not self.should_stop:
                 batch = await self._next_batch()
@@ -456,6 +466,8 @@ class Consumer(Service, Generic[E]):
     async def _still_working(self) -> None:
         while True:
             await asyncio.sleep(self._spec.ack_wait_s / 3)
+            if not self._bus.connected:
+                continue  # it would pile up, and say nothing once it arrives
             buffered = [message.reply for message in self._buffer]
             for reply in [*self._in_hand, *self._kept, *buffered]:
                 await self._bus.publish(reply, b"+WPI")

@@ -86,8 +86,9 @@ class Publisher:
     ) -> asyncio.Future[PubAck]:
         """Send, waiting only for room; the future completes once the message is stored.
 
-        The future raises Conflict when a condition in the headers failed, Unavailable when no
-        stream takes the subject or no confirmation came.
+        The future raises Conflict when a condition in the headers failed (`resent` among its
+        details: perhaps by what was stored when it was sent first), Unavailable when no stream
+        takes the subject or no confirmation came.
         """
         while len(self._waiting) >= self._limit or (
             self._waiting and self._bytes + len(data) > self._limit_bytes
@@ -111,8 +112,9 @@ class Publisher:
         if status == "503":
             self._nobody_took(key)
             return
-        ack = _decode(data)
-        self._finish(key, ack, None if ack.error is None else _fault(ack.error))
+        ack, entry = _decode(data), self._waiting.get(key)
+        resent = entry is not None and entry.tries > 1
+        self._finish(key, ack, None if ack.error is None else _fault(ack.error, resent=resent))
 
     def _nobody_took(self, key: str) -> None:
         # A broker that has just started answers so until its streams are recovered: try again soon.
@@ -151,6 +153,8 @@ class Publisher:
             for key, entry in list(self._waiting.items()):
                 if now - entry.sent_at < self._timeout_s:
                     continue
+                if key not in self._waiting:
+                    continue  # confirmed meanwhile: a newer one may lie over it by now
                 if entry.tries >= self._tries:
                     self._finish(key, None, Unavailable(f"not confirmed: {entry.subject}"))
                     continue
@@ -172,9 +176,9 @@ class Publisher:
             await asyncio.wait([entry.future for entry in self._waiting.values()])
 
 
-def _fault(error: PubError) -> Fault:
+def _fault(error: PubError, *, resent: bool) -> Fault:
     if error.err_code == WRONG_LAST_SEQUENCE:
-        return Conflict(error.description or "wrong last sequence")
+        return Conflict(error.description or "wrong last sequence", resent=resent)
     return Unavailable(
         error.description or "the broker refused the message", err_code=error.err_code
     )

@@ -8,12 +8,14 @@ behind the last message it handed out.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
 import uuid
 from collections.abc import Sequence
 
 from msgspec import Struct
+from nats.errors import Error as NatsError
 
 from contracts.errors import Fault
 from services.kernel import logs
@@ -63,6 +65,16 @@ class StreamReader:
         self._pending = -1  # messages of the stream behind the last one that arrived; -1 unknown
         self.wake = asyncio.Event()
         bus.when_reconnected(self._lost)
+
+    async def close(self) -> None:
+        """Read no more. What is under way from the broker would otherwise still be kept here."""
+        self._bus.when_reconnected_no_more(self._lost)
+        if self._subscription is not None:
+            with contextlib.suppress(NatsError):
+                await self._subscription.unsubscribe()
+            self._subscription = None
+        self._buffer.clear()
+        self._bytes = 0
 
     def _lost(self) -> None:
         self._broken = True

@@ -21,6 +21,7 @@ with lean.without("aiohttp", "multidict"):
     from nats.aio.client import Client
     from nats.aio.msg import Msg
     from nats.aio.transport import TcpTransport
+    from nats.errors import TimeoutError as NatsTimeout
     from nats.protocol.parser import Parser
 
 if TYPE_CHECKING:
@@ -90,6 +91,12 @@ class Wire(Client):
         if self._flush_queue.empty():
             self._flush_queue.put_nowait(asyncio.get_running_loop().create_future())
 
+    def answers_lost(self) -> None:
+        """Fail the requests under way: the connection that their answers would have come over is gone."""
+        for answer in list(self._resp_map.values()):
+            if not answer.done():
+                answer.set_exception(NatsTimeout())
+
     def _is_free(self) -> bool:
         """Whether what is sent now needs nothing but to be flushed."""
         is_flushing = self._flusher_task is not None and not self._flusher_task.done()
@@ -141,6 +148,13 @@ def headers_of(head: bytes) -> Headers:
     if status.isdigit():
         headers |= {"Status": status, "Description": description.strip()}
     return headers
+
+
+def size_of(headers: Headers | None) -> int:
+    """Bytes that headers take in a message, at most."""
+    if not headers:
+        return 0
+    return 12 + sum(len(name) + len(value.encode()) + 4 for name, value in headers.items())
 
 
 class _Reading(Parser):

@@ -30,6 +30,7 @@ from services.kernel.reader import StreamReader
 from services.kernel.settings import Settings
 from services.memory.note_worker import NoteWorker
 from store import archive
+from store.env import CorruptEnvironment
 from store.read import notes as stored
 from store.read.live import Projections
 
@@ -68,13 +69,14 @@ class Archive(Service):
     async def on_stop(self) -> None:
         if self._task is not None:
             self._task.cancel()
+            await asyncio.wait([self._task], timeout=self._stop_s)
         if not self._restored:
             return
         try:
             await asyncio.wait_for(self.export(), self._stop_s)
         except Conflict as fault:
             log.warning("export_refused", reason=fault.message)
-        except (TimeoutError, Fault, OSError) as error:
+        except (TimeoutError, Fault, OSError, CorruptEnvironment) as error:
             log.error("last_export_failed", error=repr(error)[:300])
         self._projections.close()
 
@@ -91,7 +93,11 @@ class Archive(Service):
             text = archive.text_of(notes, log=position, now_ms=now)
             archive.write(current, text, previous=self._folder / archive.PREVIOUS)
 
-        await asyncio.to_thread(write)
+        writing = asyncio.ensure_future(asyncio.to_thread(write))
+        try:
+            await asyncio.shield(writing)
+        finally:
+            await asyncio.wait([writing])  # nobody else may write meanwhile
 
     async def _run(self) -> None:
         while not self._restored:
@@ -100,19 +106,26 @@ class Archive(Service):
                 self._restored = True
             except Unavailable:  # the broker is just starting
                 await asyncio.sleep(_PAUSE_S)
+            except (Fault, OSError):  # nothing is exported over what could not be brought back
+                log.exception("restore_failed")
+                counted.add("repocontext.memory.restore", "failed")
+                return
         while True:
             try:
                 await self.export()
             except Conflict as fault:
                 log.warning("export_refused", reason=fault.message)
-            except (Fault, OSError) as error:
+            except (Fault, OSError, CorruptEnvironment) as error:
                 log.warning("export_failed", error=repr(error)[:300])
             await asyncio.sleep(self._every_s)
 
     # -- what there is ---------------------------------------------------------------------------
 
     async def _notes(self) -> tuple[list[Note], int]:
-        """Every note as LOG tells it by now, and up to which sequence."""
+        """Every note as LOG tells it by now, and up to which sequence.
+
+        Raises Unavailable when LOG cannot be read so far in time.
+        """
         rows, position = await asyncio.to_thread(self._folded)
         reader = self._reader
         reader.rewind(position)
@@ -125,6 +138,8 @@ class Archive(Service):
                     await asyncio.wait_for(reader.wake.wait(), _QUIET_S)
             for entry in reader.take(1_000, 8 << 20):
                 _apply(rows, entry.data)
+        if reader.position < tail and not reader.exhausted:
+            raise Unavailable("LOG takes too long to read", at=reader.position, end=tail)
         return [note for _, note in sorted(rows.items())], tail
 
     def _folded(self) -> tuple[dict[_Key, Note], int]:

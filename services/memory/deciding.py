@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from contracts.envelope import now_ms
 from contracts.errors import Conflict, Unavailable
 from contracts.events.memory import ClaimNote, ForgetNote, NoteRecorded, NoteReply
 from contracts.notes import Note
@@ -23,7 +21,7 @@ from services.memory.notes import RecordCommand
 from services.memory.records import Records, State, unknown
 
 _TRIES = 200
-_RESENT_S = 4.0  # an append that took this long may have been sent twice
+_LOOK_BACK_MS = 60_000
 Decide = Callable[[Note | None], Decision]
 
 
@@ -81,15 +79,16 @@ class Decider:
                     return _outcome(decision, state, appended=False)
                 sure = True
                 continue
-            began = time.monotonic()
             try:
                 fact = NoteRecorded(change=decision.change, note=note, principal=asked.principal)
                 after = await self._records.append(subject, fact, asked, generation, state)
-            except Conflict:
+            except Conflict as fault:
                 sure = True
-                found = None if asked.claiming else await self._own(subject, asked, began)
-                if found is not None:
-                    return found
+                if not asked.claiming:
+                    sent_before = bool(since_ms or fault.details.get("resent"))
+                    found = await self._own(subject, asked, sent_before=sent_before)
+                    if found is not None:
+                        return found
                 await asyncio.sleep(random.random() * min(0.002 * attempt, 0.1))  # noqa: S311 - jitter
                 continue
             return _outcome(decision, after, appended=True)
@@ -145,8 +144,13 @@ class Decider:
         if not together.reply.ok:
             return {asked.id: together for _, asked in commands}
         return {
-            asked.id: _outcome(decisions[asked.id], together.state, appended=together.appended)
+            asked.id: _outcome(
+                decision,
+                together.state,
+                appended=together.appended and decision.change is not None,
+            )
             for _, asked in commands
+            for decision in (decisions[asked.id],)
         }
 
     async def _repeated(self, subject: str, asked: Asked, since_ms: int) -> Outcome | None:
@@ -154,15 +158,18 @@ class Decider:
         state = await self._records.earlier(subject, asked, since_ms)
         return None if state is None else _earlier(state)
 
-    async def _own(self, subject: str, asked: Asked, began: float) -> Outcome | None:
-        """After a conflict: whether it was our own append that had got through."""
+    async def _own(self, subject: str, asked: Asked, *, sent_before: bool) -> Outcome | None:
+        """After a conflict: whether it was our own append that had got through.
+
+        Others may lie over it by now if it was `sent_before`.
+        """
         newest = await self._records.newest(subject, sure=True)
         if newest.message_id == asked.id:
             return _earlier(newest)
-        elapsed = time.monotonic() - began
-        if elapsed < _RESENT_S:
+        if not sent_before:
             return None
-        return await self._repeated(subject, asked, now_ms() - int(elapsed * 1000) - 60_000)
+        since_ms = asked.asked_ms or asked.now_ms
+        return await self._repeated(subject, asked, since_ms - _LOOK_BACK_MS)
 
 
 def decision_of(command: RecordCommand, asked: Asked) -> tuple[Decide, Decide | None]:

@@ -57,9 +57,9 @@ class FactWorker:
             case RetireFacts():
                 return await self._retire(command, asked, generation, since_ms)
             case ImportNotes():
-                return await self._import(command, asked, generation)
+                return await self._import(command, asked, generation, since_ms)
             case PatchRecord():
-                reply = await self._patching.run(command, asked)
+                reply = await self._patching.run(command, asked, since_ms)
                 return Outcome(reply, State(), appended=True)
 
     async def _add(self, command: AddFact, asked: Asked, generation: int, since_ms: int) -> Outcome:
@@ -117,7 +117,9 @@ class FactWorker:
             reply = _with(reply, number, made.reply)
         return Outcome(reply, State(), appended=appended)
 
-    async def _import(self, command: ImportNotes, asked: Asked, generation: int) -> Outcome:
+    async def _import(
+        self, command: ImportNotes, asked: Asked, generation: int, since_ms: int
+    ) -> Outcome:
         if wrong := next(filter(None, map(flaw, command.notes)), ""):
             raise InvalidArgument(f"an imported note is none: {wrong}", hint="correct the export")
         numbers = [note.facts.number for note in command.notes if note.facts is not None]
@@ -132,8 +134,9 @@ class FactWorker:
                 _restoring(note, own),
                 own,
                 generation,
+                since_ms=since_ms,
             )
-            appended = appended or made.appended
+            appended = appended or made.appended or made.repeated
             kept = made.reply.reason == restoring.KEPT
             reply = replace(
                 reply,

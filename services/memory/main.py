@@ -51,9 +51,11 @@ log = logs.get(__name__)
 _encode = msgspec.msgpack.Encoder().encode
 _decode_log = msgspec.msgpack.Decoder(Envelope[AnyRepoFact]).decode
 _decode_pass = msgspec.msgpack.Decoder(Envelope[PassChanged]).decode
+_decode_job = msgspec.msgpack.Decoder(Envelope[PassJob]).decode
 _SPEC = next(spec for spec in DURABLES if spec.name == "memory")
 _NOTES = next(spec for spec in DURABLES if spec.name == "notes")
 _TRIES = 20
+_LATER = 1 << 62  # than any pass began (Unix ms)
 _NUMBER = "Rf-Command"  # header of a fact: CMD sequence of the command that led to it
 # Families of INDEX subjects that a reset drops; the pass record counts the attempts, notes stay.
 _RECOMPUTED = ("file", "anchor", "vec", "ann", "edges", "hist", "session", "base", "ws")
@@ -76,7 +78,7 @@ class Registry:
             if isinstance(command, ReplayProjections):
                 continue
             try:
-                reply = await self._execute(delivery.envelope, command, delivery.sequence)
+                reply = await self._execute(delivery.envelope, command, delivery.first[0])
             except Fault as fault:
                 if fault.retryable:
                     raise
@@ -92,26 +94,29 @@ class Registry:
     ) -> CommandReply:
         """Carry a command out; `number` is its place among all commands."""
         for _ in range(_TRIES):
-            state, last_id, last_number = await self._load(command)
+            ends = await self._ends(command)
+            state, last_id, last_number, since_ms = await self._load(command)
             if last_id == envelope.id:  # an earlier attempt of this very command got through
-                return await self._follow_up(state, command, state.sequence, existed=True)
+                return await self._follow_up(state, command, ends, existed=True, since_ms=since_ms)
             if number < last_number:
-                # Its worker died with it in hand, and a later command was carried out since: to
-                # undo that now would surprise whoever gave it.
+                # Its worker died with it in hand, or its answer was lost, and a later command was
+                # carried out since: to undo that now would surprise whoever gave it.
                 return CommandReply(ok=True, log_sequence=state.sequence, existed=True)
             event = decide(state, command, has_notes=await self._has_notes(state, command))
             if event is None and isinstance(command, AddRepo) and await self._may_overtake():
                 event = registered_again(state)
             if event is None:
                 existed = state.state not in ("unknown", "removed")
-                return await self._follow_up(state, command, state.sequence, existed=existed)
+                return await self._follow_up(state, command, ends, existed=existed)
             try:
                 sequence = await self._append(envelope, event, state.sequence, number)
             except Conflict:
                 continue
             existed = state.state not in ("unknown", "removed")
+            filters = state.filters
             state = apply(state, event, sequence)
-            return await self._follow_up(state, command, sequence, existed=existed)
+            since_ms = 0 if state.filters == filters else _LATER
+            return await self._follow_up(state, command, ends, existed=existed, since_ms=since_ms)
         raise Conflict("the repository changes too quickly", hint="try again")
 
     async def _may_overtake(self) -> bool:
@@ -119,18 +124,19 @@ class Registry:
         info = await self._bus.api(f"CONSUMER.INFO.{_SPEC.stream}.{_SPEC.name}", {})
         return int(info["num_ack_pending"]) > 1
 
-    async def _load(self, command: RepoCommand) -> tuple[Registered, str, int]:
+    async def _load(self, command: RepoCommand) -> tuple[Registered, str, int, int]:
         """The repository as its newest fact tells it: every fact carries the generations.
 
-        And the command that led to that fact: its id and its number.
+        And the command that led to that fact: its id and its number; and when it did (Unix ms).
         """
         state = Registered(repo_id=command.repo_id)
         found = await self._bus.last_message(subjects.repo_log(command.repo_id), LOG)
         if found is None:
-            return state, "", 0
+            return state, "", 0, 0
         sequence, headers, data = found
-        state = apply(state, _decode_log(data).event, sequence)
-        return state, headers.get(MESSAGE_ID, ""), int(headers.get(_NUMBER, "0"))
+        fact = _decode_log(data)
+        state = apply(state, fact.event, sequence)
+        return state, headers.get(MESSAGE_ID, ""), int(headers.get(_NUMBER, "0")), fact.at_ms
 
     async def _has_notes(self, state: Registered, command: RepoCommand) -> bool:
         """Whether anything was remembered of a repository that is not registered."""
@@ -157,35 +163,52 @@ class Registry:
         stored = await self._bus.put(
             subject, encode(envelope), message_id=cause.id, headers=headers
         )
-        return (await stored).seq
+        ack = await stored
+        if ack.duplicate:
+            raise Conflict("an earlier attempt of this command got through")
+        return ack.seq
 
     async def _follow_up(
-        self, state: Registered, command: RepoCommand, sequence: int, *, existed: bool
+        self,
+        state: Registered,
+        command: RepoCommand,
+        ends: dict[str, int],
+        *,
+        existed: bool,
+        since_ms: int = 0,
     ) -> CommandReply:
+        """What comes after the fact; a running pass suffices if it began no earlier than `since_ms`."""
+        sequence = state.sequence
         if isinstance(command, AddRepo):
-            index_sequence = await self._start_pass(state)
+            index_sequence = await self._start_pass(state, since_ms)
             return CommandReply(
                 ok=True, log_sequence=sequence, index_sequence=index_sequence, existed=existed
             )
         if existed and isinstance(command, ResetIndex):
             await self._record_reset(state, command, "Running")
-            await self._purge(command)
+            await self._purge(command, ends)
             sequence_shown = await self._record_reset(state, command, "Completed")
             return CommandReply(
                 ok=True, log_sequence=sequence, index_sequence=sequence_shown, existed=existed
             )
         if existed:
-            await self._purge(command)
+            await self._purge(command, ends)
         return CommandReply(ok=True, log_sequence=sequence, existed=existed)
 
-    async def _start_pass(self, state: Registered) -> int:
-        """Ask for a pass unless one is under way; returns the INDEX sequence that shows it."""
+    async def _start_pass(self, state: Registered, since_ms: int) -> int:
+        """Ask for a pass unless one is under way; returns the INDEX sequence that shows it.
+
+        One that began before `since_ms` (Unix ms) may walk by other filters.
+        """
         found = await self._bus.last_message(subjects.repo_pass(state.repo_id), INDEX)
         last = None if found is None else _decode_pass(found[2])
         attempt = 1
         if found is not None and last is not None:
             current = last.generation == state.index_generation
-            if current and last.event.status == "Running":
+            running = last.event.status == "Running"
+            if current and running and last.event.started_ms >= since_ms:
+                if last.event.phase == "Pending":
+                    await self._restart(state, last.event)
                 return found[0]
             attempt = last.event.attempt + 1
         pass_id = new_id()
@@ -210,12 +233,27 @@ class Registry:
             attempt=attempt,
         )
         sequence = (await stored).seq
-        await (
-            await self._bus.put(
-                subjects.pass_job(state.repo_id), self._wrapped(state, job, pass_id)
-            )
-        )
+        await self._put_job(state, job)
         return sequence
+
+    async def _restart(self, state: Registered, pending: PassChanged) -> None:
+        """Store the job of a pass that has not begun, unless it is there: its worker may have died."""
+        found = await self._bus.last_message(subjects.pass_job(state.repo_id), WORK)
+        if found is None or _decode_job(found[2]).event.pass_id != pending.pass_id:
+            await self._put_job(
+                state,
+                PassJob(
+                    pass_id=pending.pass_id,
+                    reason=pending.reason,
+                    root=state.root,
+                    filters=state.filters,
+                    attempt=pending.attempt,
+                ),
+            )
+
+    async def _put_job(self, state: Registered, job: PassJob) -> None:
+        data = self._wrapped(state, job, job.pass_id)
+        await (await self._bus.put(subjects.pass_job(state.repo_id), data))
 
     def _wrapped(self, state: Registered, event: PassChanged | PassJob, pass_id: str) -> bytes:
         return encode(
@@ -250,7 +288,17 @@ class Registry:
         subject = subjects.repo_pass(state.repo_id)
         return (await (await self._bus.put(subject, self._wrapped(state, told, told.pass_id)))).seq
 
-    async def _purge(self, command: RepoCommand) -> None:
+    async def _ends(self, command: RepoCommand) -> dict[str, int]:
+        """The newest sequence of each stream that a command drops something of.
+
+        Asked for before the command's fact is stored: what comes later is of what comes after it.
+        """
+        if isinstance(command, AddRepo):
+            return {}
+        infos = {name: await self._bus.api(f"STREAM.INFO.{name}", {}) for name in (WORK, INDEX)}
+        return {name: int(info["state"]["last_seq"]) for name, info in infos.items()}
+
+    async def _purge(self, command: RepoCommand, ends: dict[str, int]) -> None:
         """Free what the dropped generation held; whatever arrives late is void by its generation."""
         repo = subjects.token(command.repo_id)
         patterns = [(WORK, f"work.*.{repo}.>"), (WORK, f"work.pass.{repo}")]
@@ -259,7 +307,8 @@ class Registry:
         else:  # the pass record stays: it counts the attempts
             patterns += [(INDEX, f"index.{repo}.{family}.>") for family in _RECOMPUTED]
         for stream, pattern in patterns:
-            await self._bus.api(f"STREAM.PURGE.{stream}", {"filter": pattern}, timeout=30)
+            body = {"filter": pattern, "seq": ends[stream] + 1}
+            await self._bus.api(f"STREAM.PURGE.{stream}", body, timeout=30)
 
 
 class Notes(Service):

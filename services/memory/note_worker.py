@@ -37,7 +37,9 @@ from services.memory.waiting import Queues, Waiting
 
 _encode = msgspec.msgpack.Encoder().encode
 _BEGUN = 4_096
+_LONGEST_KEPT = 4 << 10  # bytes of an answer
 _LOOK_BACK_MS = 2_000  # the command may be stamped a little later than its first effect
+_LOOK_FURTHER_BACK_MS = 10_000
 Taken = Delivery[AnyNoteCommand]
 
 
@@ -50,7 +52,8 @@ class NoteWorker:
         self.records = Records(bus)
         self._decider = Decider(self.records)
         self._facts = FactWorker(bus, self.records, self._decider)
-        self._begun: OrderedDict[str, None] = OrderedDict()  # commands tried here before
+        # Commands tried here before, with the answer of those that left no fact to look back to.
+        self._begun: OrderedDict[str, bytes] = OrderedDict()
         self.answers = Answers(bus)
         self.queues = Queues(bus, self.records, self._decider, disk, clock, self.answers)
 
@@ -64,6 +67,7 @@ class NoteWorker:
             self._begin(delivery.envelope.id for delivery in batch)
 
     async def _work_off(self, batch: Sequence[Taken], out: Outbox) -> None:
+        batch = await self._not_told_yet(batch)
         work = Batch(self, batch)
         outcomes = await work.outcomes()
         if any(outcome.appended or outcome.repeated for outcome in outcomes.values()):
@@ -74,23 +78,45 @@ class NoteWorker:
         for subject in work.touched:
             self.queues.changed(subject)
 
+    async def _not_told_yet(self, batch: Sequence[Taken]) -> list[Taken]:
+        """Say once more what was said of commands that changed nothing; the rest of the batch.
+
+        To decide about them again could undo what was asked for since by whoever had the answer.
+        """
+        rest = []
+        for delivery in batch:
+            told = self._begun.get(delivery.envelope.id)
+            if told:
+                await self.answers.send(delivery.envelope.reply_to, told)
+            else:
+                rest.append(delivery)
+        return rest
+
     async def _answer(self, delivery: Taken, outcome: Outcome) -> None:
         command, envelope = delivery.event, delivery.envelope
+        self._keep_in_mind(delivery, outcome)
         if not isinstance(command, ClaimNote):
             await self.answers.send(envelope.reply_to, _encode(outcome.reply))
             return
         subject = subjects.note_log(command.repo_id, command.topic, command.id)
         if outcome.waits:
             delivery.kept = True
-            until = delivery.stored_ms + command.wait_ms
+            until = delivery.first[1] + command.wait_ms
             self.queues.add(subject, Waiting((delivery,), command, self.asked(delivery), until))
-        elif self.looked_back(
-            delivery
-        ):  # whoever asked may have been answered before, and gone since
-            await self.answers.send(envelope.reply_to, _encode(outcome.reply))
-        else:
+        elif outcome.appended:
             asked = self.asked(delivery)
             await self.queues.offer(subject, command, asked, envelope.reply_to, outcome.reply)
+        else:  # lost; or granted before, and whoever asked may have heard of it, and gone since
+            await self.answers.send(envelope.reply_to, _encode(outcome.reply))
+
+    def _keep_in_mind(self, delivery: Taken, outcome: Outcome) -> None:
+        """Note the answer to a command that left no fact."""
+        granted = isinstance(delivery.event, ClaimNote) and not outcome.reply.reason  # or waits
+        if granted or outcome.appended or outcome.repeated:
+            return
+        told = _encode(outcome.reply)
+        if len(told) <= _LONGEST_KEPT:
+            self._begun[delivery.envelope.id] = told
 
     async def parked(self, delivery: Taken, error: Exception) -> None:
         """Tell whoever still waits that the command ended among the dead letters."""
@@ -105,20 +131,23 @@ class NoteWorker:
 
     def _begin(self, commands: Iterable[str]) -> None:
         for command in commands:
-            self._begun[command] = None
+            self._begun.setdefault(command, b"")
         while len(self._begun) > _BEGUN:
             self._begun.popitem(last=False)
 
     def looked_back(self, delivery: Taken) -> int:
         """Since when an earlier try of a command may have had its effect; 0: there was none."""
+        sequence, asked_ms = delivery.first
+        if delivery.sequence != sequence:  # the broker was away meanwhile, nobody knows how long
+            return min(asked_ms, delivery.envelope.at_ms) - _LOOK_FURTHER_BACK_MS
         first = delivery.attempt == 1 and delivery.envelope.id not in self._begun
-        return 0 if first else delivery.stored_ms - _LOOK_BACK_MS
+        return 0 if first else asked_ms - _LOOK_BACK_MS
 
     def asked(self, delivery: Taken) -> Asked:
         return Asked(
             id=delivery.envelope.id,
             now_ms=self.clock.now_ms(),
-            asked_ms=delivery.stored_ms,
+            asked_ms=delivery.first[1],
             principal=delivery.event.principal,
             max_lease_ms=self._max_lease_ms,
             claiming=isinstance(delivery.event, ClaimNote),

@@ -17,7 +17,7 @@ from contracts.events import AnyRepoFact
 from contracts.events.memory import NoteReply
 from contracts.events.patches import FieldPatch, PatchRecord, RecordPatched
 from contracts.subjects import LOG
-from services.kernel.bus import EXPECTED, Bus
+from services.kernel.bus import EXPECTED, MESSAGE_ID, Bus
 from services.memory.decision import Asked
 from services.memory.merging import tagged
 
@@ -47,9 +47,11 @@ class Patching:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
 
-    async def run(self, command: PatchRecord, asked: Asked) -> NoteReply:
-        """Append the patch; repeating it changes nothing but its time."""
+    async def run(self, command: PatchRecord, asked: Asked, since_ms: int) -> NoteReply:
+        """Append the patch, once; `since_ms` of a command that was tried before, else 0."""
         subject = subjects.record_patch(command.repo_id, command.family, command.name)
+        if since_ms and (sequence := await self._earlier(subject, asked, since_ms)):
+            return NoteReply(ok=True, log_sequence=sequence, existed=True)
         for attempt in range(_TRIES):
             generation = await self._generation(command)
             found = await self._bus.last_message_of_leader(subject, LOG)
@@ -66,11 +68,23 @@ class Patching:
             )
             headers = {EXPECTED: str(0 if found is None else found[0])}
             try:
-                stored = await self._bus.put(subject, encode(envelope), headers=headers)
+                stored = await self._bus.put(
+                    subject, encode(envelope), message_id=asked.id, headers=headers
+                )
                 return NoteReply(ok=True, log_sequence=(await stored).seq, existed=True)
             except Conflict:
                 await asyncio.sleep(0.002 * attempt)
         raise Unavailable("the record changes too quickly", hint="try again")
+
+    async def _earlier(self, subject: str, asked: Asked, since_ms: int) -> int:
+        """The sequence of what an earlier try of the command appended; 0: nothing.
+
+        To append it again would undo what was patched since.
+        """
+        found = await self._bus.message_from(subject, LOG, since_ms=since_ms)
+        while found is not None and found[1].get(MESSAGE_ID) != asked.id:
+            found = await self._bus.message_from(subject, LOG, sequence=found[0] + 1)
+        return 0 if found is None else found[0]
 
     async def _generation(self, command: PatchRecord) -> int:
         found = await self._bus.last_message_of_leader(subjects.repo_log(command.repo_id), LOG)

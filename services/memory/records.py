@@ -92,8 +92,9 @@ class Records:
     async def append(
         self, subject: str, fact: NoteRecorded, asked: Asked, generation: int, over: State
     ) -> State:
-        """Append a fact over the state it was decided on; raises Conflict when that is not the newest.
+        """Append a fact over the state it was decided on.
 
+        Raises Conflict when that is not the newest.
         It carries the command's id as its message id, except of claims: those are told apart by what
         the record says of them, and one command may have to append several times.
         """
@@ -114,7 +115,7 @@ class Records:
             stored = await self._bus.put(subject, data, message_id=message_id, headers=headers)
             ack = await stored
             if ack.duplicate:
-                raise Conflict("an earlier attempt of this command got through")
+                raise Conflict("an earlier attempt of this command got through", resent=True)
         except Conflict:
             self._known.pop(subject, None)
             raise

@@ -66,7 +66,14 @@ class FoldLoop:
         for stream, resumed in ((LOG, position.log), (INDEX, position.index)):
             if resumed:
                 counted.add(_REPLAYS[stream], "resumed")
+        self._bus = bus
         bus.when_reconnected(self._doubt)
+
+    async def close(self) -> None:
+        """Read no more; the environment is its owner's to close."""
+        self._bus.when_reconnected_no_more(self._doubt)
+        await self._log.close()
+        await self._index.close()
 
     def _doubt(self) -> None:
         self._suspicious = True

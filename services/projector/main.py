@@ -83,6 +83,7 @@ class Projector(Service):
                 self._replay.set()
             finally:
                 env.close()
+                await self._folding.close()
             if self._replay.is_set():
                 await self._rebuild()
 

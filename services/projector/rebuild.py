@@ -18,10 +18,12 @@ async def rebuild(bus: Bus, projections: Path) -> Path:
     await reachable(bus)
     target = location.fresh(projections)
     env = open_writable(target, sync=False)
+    folding = FoldLoop(bus, Folder(env))
     try:
-        await FoldLoop(bus, Folder(env)).catch_up()
+        await folding.catch_up()
         env.sync()
     finally:
         env.close()
+        await folding.close()
     location.swap(projections, target)
     return target

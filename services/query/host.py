@@ -25,7 +25,7 @@ from contracts.events.progress import FoldedNotice, ForegroundNotice
 from contracts.ids import RepoId
 from contracts.tools.repocontext import Pacing
 from services.kernel import logs
-from services.kernel.bus import Bus, Msg
+from services.kernel.bus import FIRST, MESSAGE_ID, Bus, Msg
 from services.kernel.publisher import PubAck
 from services.kernel.settings import Settings
 from services.query.access import Caller
@@ -40,12 +40,25 @@ from store.rows import Positions
 
 log = logs.get(__name__)
 _REPLY_S = 30.0
+_ASK_AGAIN_S = 1.0  # after a reconnect: whoever answers may not be back yet
+_LISTEN_ON_S = 60.0  # for further answers to what was asked for again
 _FOLD_S = 10.0
 _decode_reply = msgspec.msgpack.Decoder(CommandReply).decode
 _decode_note_reply = msgspec.msgpack.Decoder(NoteReply).decode
 _decode_notice = msgspec.msgpack.Decoder(FoldedNotice).decode
 _encode = msgspec.msgpack.Encoder().encode
 RepoCommand = AddRepo | RemoveRepo | ResetIndex
+
+
+class _Asked(msgspec.Struct, eq=False):
+    """A command whose answer is waited for."""
+
+    subject: str
+    envelope: Envelope[RepoCommand | AnyNoteCommand | AnyMapCommand]
+    answer: asyncio.Future[bytes]
+    stored: asyncio.Future[PubAck]
+    since: float  # monotonic
+    again: int = 0  # times
 
 
 class Host:
@@ -68,6 +81,7 @@ class Host:
         self.foreground = Foreground(self._tell_workers)
         self.retrieval.asked = self.foreground.request
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._asking: set[_Asked] = set()  # what may be asked for again
         self._telling: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
@@ -76,6 +90,7 @@ class Host:
         if self._bus is not None:
             await self._bus.subscribe(subjects.folded(self.settings.node), self._on_folded)
             await self._bus.subscribe(subjects.pace(), self._on_pace)
+            self._bus.when_reconnected(self._on_returned)
 
     async def _on_pace(self, message: Msg) -> None:
         self.paces.told(message.data)
@@ -89,10 +104,40 @@ class Host:
         if self._bus is None or not self._bus.started:
             return
         notice = _encode(ForegroundNotice(requests=requests))
-        sending = self._bus.publish(subjects.foreground(self.settings.node), notice)
+        self._send(self._bus.publish(subjects.foreground(self.settings.node), notice))
+
+    def _send(self, sending: Awaitable[object]) -> None:
         task = asyncio.get_running_loop().create_task(_quietly(sending))
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
+
+    def _on_returned(self) -> None:
+        """Ask again for the answers that may have been lost with the connection."""
+        lost = list(self._asking)
+
+        def again() -> None:
+            for asked in lost:
+                self._send(self._ask_again(asked))
+
+        if lost:
+            asyncio.get_running_loop().call_later(_ASK_AGAIN_S, again)
+
+    async def _ask_again(self, asked: _Asked) -> None:
+        """Store a command once more, as one that may have been carried out.
+
+        Whoever takes it looks for what came of it, as after any other second delivery.
+        """
+        first = await asyncio.shield(asked.stored)
+        if asked.answer.done():
+            return
+        asked.again += 1
+        ago_ms = round((time.monotonic() - asked.since) * 1000)
+        headers = {
+            MESSAGE_ID: f"{asked.envelope.id}/{asked.again}",
+            FIRST: f"{first.seq}/{ago_ms}",
+        }
+        log.info("asked_again", command=type(asked.envelope.event).__name__)
+        await (await self.bus.put(asked.subject, encode(asked.envelope), headers=headers))
 
     async def stop(self) -> None:
         self.retrieval.close()
@@ -145,7 +190,9 @@ class Host:
         Raises the fault that the registry answered, or Unavailable when nobody answers.
         """
         try:
-            raw = await self.ask(subjects.repo_command(repo_id), repo_id, command, _REPLY_S)
+            raw = await self.ask(
+                subjects.repo_command(repo_id), repo_id, command, _REPLY_S, repeatable=True
+            )
         except TimeoutError:
             raise Unavailable(
                 "the registry did not answer; the command is stored and will be carried out",
@@ -166,7 +213,9 @@ class Host:
         """
         subject = subjects.note_command(command.repo_id)
         try:
-            raw = await self.ask(subject, command.repo_id, command, _REPLY_S + wait_s)
+            raw = await self.ask(
+                subject, command.repo_id, command, _REPLY_S + wait_s, repeatable=True
+            )
         except TimeoutError:
             raise Unavailable(
                 "the memory worker did not answer; the command is stored and will be carried out",
@@ -185,8 +234,14 @@ class Host:
         repo_id: str,
         command: RepoCommand | AnyNoteCommand | AnyMapCommand,
         seconds: float,
+        *,
+        repeatable: bool = False,
     ) -> bytes:
-        """Store a command and return its answer; raises TimeoutError when none comes."""
+        """Store a command and return its answer; raises TimeoutError when none comes.
+
+        A `repeatable` one is stored again when its answer may have been lost with the broker:
+        whoever carries it out finds out that it was.
+        """
         bus = self.bus
         inbox = bus.inbox()
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
@@ -197,6 +252,7 @@ class Host:
 
         # One subscription a command: once nobody listens any more, whoever answers learns of it.
         subscription = await bus.subscribe(inbox, arrived)
+        asked: _Asked | None = None
         try:
             envelope = Envelope(
                 id=new_id(),
@@ -206,12 +262,25 @@ class Host:
                 reply_to=inbox,
                 event=command,
             )
+            since = time.monotonic()
             stored = await bus.put(subject, encode(envelope), message_id=envelope.id)
             # The answer tells as well that the command was stored; only a failure is told before.
             stored.add_done_callback(lambda done: _fail_too(answer, done))
-            return await asyncio.wait_for(answer, seconds)
+            asked = _Asked(subject, envelope, answer, stored, since)
+            if repeatable:
+                self._asking.add(asked)
+            try:
+                return await asyncio.wait_for(answer, seconds)
+            finally:
+                self._asking.discard(asked)
         finally:
-            await subscription.unsubscribe()
+            if asked is not None and asked.again and not answer.cancelled():
+                # Several may answer. Who finds that nobody listens gives back what was granted.
+                asyncio.get_running_loop().call_later(
+                    _LISTEN_ON_S, lambda: self._send(subscription.unsubscribe())
+                )
+            else:
+                await subscription.unsubscribe()
 
     async def wait_for(self, log_sequence: int, index_sequence: int) -> bool:
         """Wait, at most ten seconds, until the projection has reached these positions."""
@@ -249,8 +318,8 @@ class Host:
         return True, "serving"
 
 
-async def _quietly(sending: Awaitable[None]) -> None:
-    """Workers that are not told go on as they were."""
+async def _quietly(sending: Awaitable[object]) -> None:
+    """Workers that are not told go on as they were, and who asks goes on waiting."""
     with suppress(NatsError, Fault):
         await sending
 

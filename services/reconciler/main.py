@@ -57,6 +57,7 @@ from services.reconciler.plan import (
 from services.reconciler.running import (
     PATIENCE_S,
     STUCK_S,
+    Attempt,
     Ledger,
     RepoWork,
     RunningPass,
@@ -78,7 +79,6 @@ _CHECK_S = 1.0
 _LOOK_S = 0.1
 _FEW, _LAST_LOOK_S = 64, 0.02  # files outstanding when somebody waits for the last of them
 _MISSES = 64
-_TELL_S = 20.0  # a running pass tells of itself at least so often
 _decode_progress = msgspec.msgpack.Decoder(Envelope[AnyProgress]).decode
 
 
@@ -141,18 +141,31 @@ class Reconciler(Service):
 
     async def handle(self, batch: Sequence[Delivery[AnyJob]], out: Outbox) -> None:
         async with self._lock:
-            for delivery in batch:
-                event = delivery.event
-                if not isinstance(event, WalkBatch | WalkFinished):
-                    continue
-                row = self._registered(delivery.envelope)
-                if row is None:
-                    continue
-                work = await self._work_of(row)
-                if isinstance(event, WalkBatch):
-                    await self._batch(row, work, event, delivery.envelope.at_ms, out)
-                else:
-                    await self._walk_finished(row, work, event, out)
+            try:
+                for delivery in batch:
+                    await self._take(delivery, out)
+                await out.stored()
+            except BaseException:
+                for work in self._work.values():
+                    work.take_back()
+                raise
+            for work in self._work.values():
+                work.attempt = Attempt()
+
+    async def _take(self, delivery: Delivery[AnyJob], out: Outbox) -> None:
+        event = delivery.event
+        if not isinstance(event, WalkBatch | WalkFinished):
+            return
+        row = self._registered(delivery.envelope)
+        if row is None:
+            return
+        work = await self._work_of(row)
+        if event.walk_id == work.ended:
+            return  # its acknowledgement was lost
+        if isinstance(event, WalkBatch):
+            await self._batch(row, work, event, delivery.envelope.at_ms, out)
+        else:
+            await self._walk_finished(row, work, event, out)
 
     def _registered(self, envelope: Envelope[Any]) -> RepoRow | None:
         """The repository, unless it was removed or reset since the message was made."""
@@ -208,6 +221,7 @@ class Reconciler(Service):
                 return
             seen.paths.update(entry.path for entry in event.entries)
             running.scanned += len(event.entries)
+            work.attempt.scanned += len(event.entries)
         todo = list(event.entries) if event.audit else self._sift(row, work, event.entries)
         present = [entry for entry in todo if entry.size_bytes >= 0]
         for start in range(0, len(present), _READ_AT_ONCE):
@@ -222,6 +236,8 @@ class Reconciler(Service):
             await self._remove(row, work, paths, event.pass_id)
         if running is not None and work.seen is not None:
             work.seen.batches.add(event.number)
+            work.attempt.batches.add(event.number)
+            running.heard_at = time.monotonic()
             await self._progress(row.repo_id, running, "reconcile", running.scanned)
 
     async def _running(self, row: RepoRow, work: RepoWork, event: WalkBatch) -> RunningPass:
@@ -298,6 +314,7 @@ class Reconciler(Service):
             if not outcome.eligible:
                 if running is not None:
                     running.scanned -= 1
+                    work.attempt.scanned -= 1
                 if old is not None or outcome.path in work.issued:
                     gone.append(outcome.path)
                 continue
@@ -347,17 +364,18 @@ class Reconciler(Service):
             skipped=outcome.skipped,
             skipped_detail=outcome.skipped_detail,
         )
-        await out.put(
-            subjects.extract_job(row.repo_id, outcome.path), self._wrap(row, job, pass_id)
-        )
+        subject = subjects.extract_job(row.repo_id, outcome.path)
+        work.attempt.jobs[outcome.path] = subject
+        await out.put(subject, self._wrap(row, job, pass_id))
         work.issued[outcome.path] = Issued(version, outcome.digest)
-        work.uncertain.discard(subjects.extract_job(row.repo_id, outcome.path))
+        work.uncertain.discard(subject)
         if old is None:
             work.ledger.note(outcome.path, "added")
         elif old.digest != outcome.digest:
             work.ledger.note(outcome.path, "updated")
         if running is not None:
             running.issued += 1
+            work.attempt.issued += 1
             running.diverged += audit and (
                 lost or (proven and old is not None and old.digest != outcome.digest)
             )
@@ -543,9 +561,9 @@ class Reconciler(Service):
             embedded=totals.embedded,
             patience_s=patience_s,
         )
-        if changed == "Done":
+        if running.walked and running.phase == "Done":
             await self._close(row, work, running, "Completed")
-        elif changed is not None or time.monotonic() - running.told_at > _TELL_S:
+        elif changed is not None or running.is_to_tell():
             await self._tell(row, work, running)
 
     async def _patience_s(self, stuck_s: float) -> float:
@@ -616,6 +634,7 @@ class Reconciler(Service):
                 ),
             )
         work.running = None
+        work.ended = "" if work.seen is None else work.seen.walk_id
         work.seen = None
         if status == "Completed":
             work.ledger.kinds.clear()

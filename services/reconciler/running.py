@@ -13,6 +13,8 @@ from services.reconciler.plan import Issued
 
 STUCK_S = 5.0  # without new vectors, when nobody makes any
 PATIENCE_S = 60.0  # without new vectors, while an embedder has work and says that it is well
+_TELL_S = 20.0  # a running pass tells of itself at least so often
+_HEARD_S = 60.0  # unless nothing came of its walk for so long: whoever walked may be gone
 
 
 class Seen(Struct):
@@ -62,6 +64,7 @@ class RunningPass(Struct):
     diverged: int = 0  # files whose bytes were not on record although size and time said so
     renewed: int = 0  # records appended once more for what they lacked
     told_at: float = 0.0  # monotonic, when the record of the pass was last written
+    heard_at: float = msgspec.field(default_factory=time.monotonic)  # when its walk last told
     embedded_seen: int = -1
     embedded_at: float = 0.0
 
@@ -111,12 +114,30 @@ class RunningPass(Struct):
                 self.notice = f"{wanted - embedded} files wait for their vectors"
         return self.phase if self.phase != before else None
 
+    def is_to_tell(self) -> bool:
+        """Whether it is time to tell once more that the pass goes on.
+
+        One whose walk was lost falls silent, and is walked again (walker/upkeep.py).
+        """
+        now = time.monotonic()
+        alive = self.walked or now - self.heard_at < _HEARD_S
+        return alive and now - self.told_at > _TELL_S
+
     def stuck_s(self, embedded: int) -> float:
         """Seconds since the number of files with vectors last changed."""
         now = time.monotonic()
         if embedded != self.embedded_seen:
             self.embedded_seen, self.embedded_at = embedded, now
         return now - self.embedded_at
+
+
+class Attempt(Struct):
+    """What handling messages once has changed here and is not known to be stored."""
+
+    jobs: dict[str, str] = msgspec.field(default_factory=dict)  # path -> subject
+    batches: set[int] = msgspec.field(default_factory=set)  # of the walk
+    scanned: int = 0
+    issued: int = 0  # jobs of the pass
 
 
 class RepoWork(Struct):
@@ -130,4 +151,18 @@ class RepoWork(Struct):
     seen: Seen | None = None
     noticed: dict[str, int] = msgspec.field(default_factory=dict)  # by the watcher, when (Unix ms)
     running: RunningPass | None = None
+    attempt: Attempt = msgspec.field(default_factory=Attempt)
+    ended: str = ""  # the walk of the pass that was over last
     stalled_at: float = msgspec.field(default_factory=time.monotonic)  # nothing came since then
+
+    def take_back(self) -> None:
+        """The attempt failed, and its messages come again. Its jobs may be stored or not."""
+        attempt, self.attempt = self.attempt, Attempt()
+        for path, subject in attempt.jobs.items():
+            self.issued.pop(path, None)
+            self.uncertain.add(subject)
+        if self.seen is not None:
+            self.seen.batches -= attempt.batches
+        if self.running is not None:
+            self.running.scanned -= attempt.scanned
+            self.running.issued -= attempt.issued

@@ -32,36 +32,51 @@ async def read_files(
     if not files:
         return found
     inbox = bus.inbox()
-    came = asyncio.Event()
+    came, lost = asyncio.Event(), asyncio.Event()
 
     async def arrived(message: Msg) -> None:
         read = _decode(message.data)
         found[read.path] = read
         came.set()
 
+    def returned() -> None:  # answers may have been lost with the broker
+        lost.set()
+        came.set()
+
     subscription = await bus.subscribe(inbox, arrived)
-    batch_id = new_id()
+    bus.when_reconnected(returned)
     try:
         for start in range(0, len(files), _AT_ONCE):
-            for path, digest, data in files[start : start + _AT_ONCE]:
-                job = ReadJob(path=RepoPath(path), digest=digest, data=compressed(data))
-                envelope = Envelope(
-                    id=f"{batch_id}/{path}",
-                    repo=RepoId(repo_id),
-                    at_ms=now_ms(),
-                    producer="resolver",
-                    reply_to=inbox,
-                    event=job,
-                )
-                subject = subjects.read_job(repo_id, batch_id, path)
-                await (await bus.put(subject, encode(envelope)))
-            wanted = min(start + _AT_ONCE, len(files))
-            while len(found) < wanted:
+            asked = files[start : start + _AT_ONCE]
+            await _ask(bus, repo_id, asked, inbox)
+            while missing := [file for file in asked if file[0] not in found]:
                 came.clear()
+                if lost.is_set():
+                    lost.clear()
+                    await _ask(bus, repo_id, missing, inbox)
                 try:
                     await asyncio.wait_for(came.wait(), _PATIENCE_S)
                 except TimeoutError:
                     raise Unavailable("no extractor answers", hint="try again") from None
     finally:
+        bus.when_reconnected_no_more(returned)
         await subscription.unsubscribe()
     return found
+
+
+async def _ask(
+    bus: Bus, repo_id: str, files: Sequence[tuple[str, Digest, bytes]], inbox: str
+) -> None:
+    batch_id = new_id()
+    for path, digest, data in files:
+        job = ReadJob(path=RepoPath(path), digest=digest, data=compressed(data))
+        envelope = Envelope(
+            id=f"{batch_id}/{path}",
+            repo=RepoId(repo_id),
+            at_ms=now_ms(),
+            producer="resolver",
+            reply_to=inbox,
+            event=job,
+        )
+        subject = subjects.read_job(repo_id, batch_id, path)
+        await (await bus.put(subject, encode(envelope)))

@@ -109,6 +109,9 @@ class Walker(Service):
 
     async def look_after_all(self) -> None:
         """One tick."""
+        if self._blind:  # the notice that tells of the rebuild may have been lost
+            with contextlib.suppress(Fault):
+                await self._sync()
         for watched in list(self._watched.values()):
             events_come = watched.heard and not watched.notice
             await self.maintainer.look_after(State(watched.row, events_come, watched.walking))
@@ -175,6 +178,7 @@ class Walker(Service):
         watched = self._watched.pop(name)
         self.maintainer.disarm(name)
         watched.stop.set()
+        watched.watching.set()  # whoever waits for it looks again at what is registered
         for task in watched.tasks:
             task.cancel()
         await asyncio.gather(*watched.tasks, return_exceptions=True)
@@ -204,7 +208,11 @@ class Walker(Service):
 
     async def _walk_again(self, row: RepoRow) -> None:
         """Ask for a pass even while one is running: it may have been there already."""
-        with self._projections.read() as snapshot:
+        last = None
+        with (
+            contextlib.suppress(NotFound, CorruptEnvironment),
+            self._projections.read() as snapshot,
+        ):
             last = snapshot.newest_pass(row.repo_id)
         await self._ask(row, _WATCH, 1 if last is None else last.attempt + 1)
 
@@ -231,6 +239,9 @@ class Walker(Service):
                             await self._degraded(watched, notice)
         except Fault as fault:
             await self._degraded(watched, Degraded(fault.code, fault.message, fault.hint))
+        except Exception as error:
+            log.exception("watch_failed", repo=row.repo_id)
+            await self._degraded(watched, Degraded("failed", f"the watch failed: {error!r}"[:300]))
 
     async def _degraded(self, watched: Watched, notice: Degraded) -> None:
         """Walk from time to time from now on, and say so."""
@@ -258,21 +269,29 @@ class Walker(Service):
             job = delivery.event
             if not isinstance(job, PassJob):
                 continue
-            row = await self._row_of(delivery.envelope, job)
-            if row is None:
-                continue
+            while (row := await self._row_of(delivery.envelope, job)) is not None:
+                watched = await self._watched_of(row)
+                self._taken.add(job.pass_id)
+                watched.walking = True
+                try:
+                    await watched.watching.wait()
+                    if watched.stop.is_set() and self.should_stop:
+                        raise Unavailable("the walker is stopping", hint="try again")
+                    if watched.stop.is_set():  # reset, removed or registered anew meanwhile
+                        continue
+                    await self._walk(row, job, watched, out)
+                finally:
+                    watched.walking = False
+                break
+
+    async def _watched_of(self, row: RepoRow) -> Watched:
+        async with self._sync_lock:
             watched = self._watched.get(row.repo_id)
             if watched is None or not watched.matches(row):
                 if watched is not None:
                     await self._unwatch(row.repo_id)
                 watched = self._begin(row)
-            self._taken.add(job.pass_id)
-            watched.walking = True
-            try:
-                await watched.watching.wait()
-                await self._walk(row, job, watched, out)
-            finally:
-                watched.walking = False
+            return watched
 
     async def _row_of(self, envelope: Envelope[AnyJob], job: PassJob) -> RepoRow | None:
         """The registered repository of a job; waits for a projection that lags, drops what is void."""

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -23,6 +23,7 @@ from contracts.events.progress import WorkerState
 from contracts.ids import RepoId
 from contracts.tools.repocontext import IndexStatus
 from ops import cli
+from services.kernel.bus import Msg
 from services.kernel.consumer import Delivery, Outbox
 from services.memory.main import Registry
 from services.walker.main import Walker
@@ -362,9 +363,8 @@ def delivered(command: Any, number: str, sequence: int = 10) -> Any:
     envelope = Envelope(
         id=number, repo=RepoId("demo"), at_ms=now_ms(), producer="query", event=command
     )
-    found = Delivery.__new__(Delivery)
-    found.envelope, found.sequence, found.attempt = envelope, sequence, 1
-    return found
+    reply = f"$JS.ACK.CMD.memory.1.{sequence}.1.{now_ms() * 1_000_000}.0"
+    return Delivery(envelope, Msg(cast("Any", None), "cmd.repo.demo", reply), sequence, 1)
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 5, 9, 14])
@@ -379,10 +379,15 @@ async def test_a_reset_cut_off_at_any_step_is_finished_by_its_second_delivery(
         await registry.handle([command], Outbox(bus))
     await registry.handle([command], Outbox(bus))
     await registry.handle([command], Outbox(bus))
+    told = await running.bus.last(subjects.repo_pass("demo"))
+    assert told is not None
 
     def over(snapshot: Snapshot) -> bool:
         state = snapshot.newest_pass("demo")
-        return state is not None and (state.reason, state.status) == ("reset", "Completed")
+        is_told = snapshot.positions().index >= told[0]
+        return is_told and (
+            state is not None and (state.reason, state.status) == ("reset", "Completed")
+        )
 
     await running.until(over)
     with running.host.read() as snapshot:

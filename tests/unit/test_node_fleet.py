@@ -55,6 +55,32 @@ async def test_the_backlog_is_followed_to_its_end_and_then_left_alone(
     assert backlogs == []
 
 
+async def test_a_nudge_while_the_last_look_is_under_way_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fleet, "_LOOK_S", 0.0)
+    monkeypatch.setattr(fleet, "QUIET_S", 0.0)
+    backlogs = [0, 500, 0]
+    sizes: list[int] = []
+    idle = asyncio.Event()
+
+    async def backlog() -> int:
+        if len(backlogs) == 3:
+            elastic.nudge()  # for what comes after this answer
+        return backlogs.pop(0)
+
+    async def resize(count: int) -> None:
+        sizes.append(count)
+        if count == 1:
+            idle.set()
+
+    elastic = Fleet(backlog, resize, running=1, most=3)
+    elastic.nudge()
+    await asyncio.wait_for(idle.wait(), 10)
+
+    assert sizes == [3, 1]
+
+
 async def test_a_broker_that_is_away_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fleet, "_LOOK_S", 0.0)
     asked = asyncio.Event()

@@ -83,6 +83,8 @@ PUBLISHERS: dict[str, set[str]] = {
     "$JS.API.STREAM.MSG.GET.LOG": {"memory", "ops"},
     "$JS.API.STREAM.PURGE.INDEX": {"memory", "resolver", "ops"},
     "$JS.API.STREAM.PURGE.WORK": {"memory", "ops"},
+    "$JS.API.STREAM.INFO.WORK": {"reconciler", "memory", "query", "ops"},
+    "$JS.API.DIRECT.GET.WORK.work.pass.demo": {"memory", "ops"},
     "$JS.API.STREAM.MSG.DELETE.LOG": {"ops"},
     "$JS.API.STREAM.MSG.DELETE.DEAD": {"ops"},
     "$JS.API.CONSUMER.MSG.NEXT.WORK.walker": {"walker", "ops"},
