@@ -25,6 +25,7 @@ from services.surfaces.model import (
 
 # What a file says only together with others: these kinds, and what has a hole to be filled.
 MARKS = ("route", "config", "db_table", *JOIN_KINDS, "{=")
+_MAPPINGS = ("|[Table]", "|ToTable")  # of entity classes, which properties expose
 _RANK = {"high": 0, "medium": 1, "low": 2}
 _MENTIONS = frozenset(
     {
@@ -145,7 +146,7 @@ def _tables(facts: list[tuple[Place, SymbolFact]]) -> tuple[DbTable, ...]:
     groups: dict[str, list[tuple[Place, SymbolFact]]] = {}
     mapped = {
         fact.detail: fact.value.rpartition("|")[0]
-        for _, fact in facts if fact.detail and fact.value.endswith("|[Table]")
+        for _, fact in facts if fact.detail and fact.value.endswith(_MAPPINGS)
     }  # fmt: skip
     models = {
         fact.detail: fact.value.rpartition("|")[0]
@@ -163,7 +164,7 @@ def _tables(facts: list[tuple[Place, SymbolFact]]) -> tuple[DbTable, ...]:
 def _table(facts: list[tuple[Place, SymbolFact]]) -> DbTable:
     declared = [each for each in facts if not _mentions(each[1])]
     declared.sort(
-        key=lambda each: each[1].value.endswith("|[Table]")
+        key=lambda each: each[1].value.endswith(_MAPPINGS)
     )  # the property before the class
     place, fact = (declared or facts)[0]
     schema, _, name = fact.value.rpartition("|")[0].rpartition(".")

@@ -22,13 +22,17 @@ _TRAILING_SLASH = frozenset(
         "Tornado",
         "Starlette",
         "Quart",
+        "aiohttp",
         "gin",
         "echo",
         "net/http",
         "chi",
+        "gorilla",
+        "httprouter",
     }
 )
-_BY_HANDLER = ("Django", "Flask", "Tornado")  # there the view says which methods it takes
+# There the view says which methods it takes.
+_BY_HANDLER = ("Django", "Flask", "Tornado", "Starlette", "aiohttp")
 _VERBS = ("get", "post", "put", "patch", "delete", "head", "options")
 _ALLOWED = re.compile(r"@(?:\w+\.)*(?:api_view|require_http_methods)\(([^)]*)")
 _SHORT = re.compile(r"@(?:\w+\.)*require_(GET|POST|safe)\b")
@@ -133,10 +137,18 @@ class Endpoints:
                 where = modules.find(spelled, path, language) if spelled else path
                 if where:
                     found.append((where, ".".join(parts[taken:])))
-            return found + [(self._passed_on(where, each), each) for where, each in found]
+            found += [(self._passed_on(where, each), each) for where, each in found]
+            holder, dot, action = name.rpartition(".")
+            inherited = dot and holder.rpartition(".")[2][:1].isupper()  # what only a base declares
+            return found + [
+                (where, each.removesuffix("." + action)) for where, each in found if inherited
+            ]
         if language == "go":
             near = modules.folder(module)[:40] if module else [path, *modules.beside(path)[:40]]
-            return [(each, last) for each in near]
+            names = dict.fromkeys(
+                (short, last)
+            )  # a type may be another package's: the method tells
+            return [(each, one) for one in names for each in near]
         if module:
             where = modules.find(module, path, language)
             if where:
@@ -195,6 +207,7 @@ class Endpoints:
         own = {
             each.name: index for index, each in enumerate(symbols) if each.parent == handler.symbol
         }
+        one = self._lookup(handler.path, own)
         names = set(own)
         for base in symbols[handler.symbol].bases:
             simple = base.rpartition(".")[2]
@@ -202,7 +215,7 @@ class Endpoints:
                 simple, _MIXINS["ModelViewSet"] if "ModelViewSet" in simple else set()
             )
         found = [
-            (verb, tail, Place(handler.path, own.get(name, handler.symbol)))
+            (verb, tail and one, Place(handler.path, own.get(name, handler.symbol)))
             for name, verb, tail in _ACTIONS if name in names
         ]  # fmt: skip
         for name, index in own.items():
@@ -211,11 +224,21 @@ class Endpoints:
                 if action:
                     detail = "detail=True" in action[1].replace(" ", "")
                     path = re.search(r"url_path\s*=\s*['\"]([^'\"]+)", action[1])
-                    tail = ("<pk>/" if detail else "") + (path[1] if path else name) + "/"
+                    tail = (one if detail else "") + (path[1] if path else name) + "/"
                     written = re.search(r"methods\s*=\s*[\[(]([^\])]*)", action[1])
                     verbs = re.findall(r"\w+", written[1]) if written else ["get"]
                     found += [(verb.upper(), tail, Place(handler.path, index)) for verb in verbs]
-        return found or [("ANY", "", handler), ("ANY", "<pk>/", handler)]
+        return found or [("ANY", "", handler), ("ANY", one, handler)]
+
+    def _lookup(self, path: str, own: dict[str, int]) -> str:
+        """Return the part of a view set's path that names one object."""
+        for field in ("lookup_url_kwarg", "lookup_field"):
+            if field in own:
+                text = expressions.declared_value(self._program.symbols(path)[own[field]].signature)
+                name = expressions.evaluate(text, "python", lambda _: None)
+                if re.fullmatch(r"\w+", name):
+                    return f"<{name}>/"
+        return "<pk>/"
 
 
 def _sources(folder: str) -> str:

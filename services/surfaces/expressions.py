@@ -52,12 +52,13 @@ _FORMAT = re.compile(r"%[-+#0-9.]*[a-zA-Z]")
 _FORMATTING = frozenset({"fmt.Sprintf", "String.format", "sprintf"})
 _PASSING = frozenset({"String", "str", "Path::new", "text", "gettext_lazy", "_", "concat!"})
 _IGNORED = re.compile(r"(?:new|await|typeof|static|const)\s+")
+_KEEPING = frozenset({"python", "php", "ruby"})
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _INTERPOLATION = {
-    "python": re.compile(r"\{([^{}]*)\}"),
+    "python": re.compile(r"\{\{|\}\}|\{([^{}]*)\}"),  # doubled, they are themselves
     "javascript": re.compile(r"\$\{([^{}]*)\}"),
     "java": re.compile(r"\$\{?([A-Za-z_][\w.]*)\}?"),  # Kotlin
-    "csharp": re.compile(r"\{([^{}]*)\}"),
+    "csharp": re.compile(r"\{\{|\}\}|\{([^{}]*)\}"),
     "ruby": re.compile(r"#\{([^{}]*)\}"),
     "php": re.compile(r"\{?\$([A-Za-z_][\w>-]*)\}?"),
 }
@@ -281,12 +282,18 @@ def _decoded(raw: str, kind: str, language: str, constant: Constant) -> str:
     elif "@" in prefix:
         body = body.replace('""', '"')
     elif "r" not in prefix and quote != "`" and "\\" in body:
-        body = _ESCAPE.sub(_unescaped, body)
+        kept = kind in _KEEPING and (kind == "python" or quote == "'")
+        body = _ESCAPE.sub(_kept if kept else _unescaped, body)
     return _interpolated(body, kind, prefix, quote, language, constant)
 
 
 def _unescaped(found: re.Match[str]) -> str:
     return {"n": "\n", "t": "\t", "r": ""}.get(found[1], found[1])
+
+
+def _kept(found: re.Match[str]) -> str:
+    """What escapes nothing stays as it is written: the backslash of a pattern's `\\d`."""
+    return _unescaped(found) if found[1] in "ntr\\'\"\n" else found[0]
 
 
 def _interpolated(
@@ -300,7 +307,9 @@ def _interpolated(
     )
     if not computed:
         return body
-    return _INTERPOLATION[kind].sub(lambda found: _inner(found[1], constant), body)
+    return _INTERPOLATION[kind].sub(
+        lambda found: found[0][0] if found[1] is None else _inner(found[1], constant), body
+    )
 
 
 def _inner(text: str, constant: Constant) -> str:

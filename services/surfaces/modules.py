@@ -6,6 +6,7 @@ By the paths alone: relative imports exactly, absolute ones by the file whose pa
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable
 from functools import cached_property
 
@@ -65,6 +66,8 @@ class Modules:
                 self._found[key] = self._python(module, importer)
             elif language in _SCRIPT_LANGUAGES:
                 self._found[key] = self._script(module, importer)
+            elif language == "rust":
+                self._found[key] = self._rust(module, importer)
             else:
                 self._found[key] = self.of_stem(
                     module.replace("\\", "/").replace("::", "/").replace(".", "/").strip("/"),
@@ -118,6 +121,12 @@ class Modules:
         return _nearest(files, importer) or (
             self._first(f"{inner}.py", f"{inner}/__init__.py") if inner and not files else ""
         )
+
+    def _rust(self, module: str, importer: str) -> str:
+        tail = re.sub(r"^(?:(?:crate|self|super)(?:::|$))+", "", module).replace("::", "/")
+        inner = tail.partition("/")[2]  # without the crate's own name
+        stems = [stem for each in (tail, inner) if each for stem in (each, each + "/mod")]
+        return next((path for stem in stems if (path := self.of_stem(stem, importer))), "")
 
     def _script(self, module: str, importer: str) -> str:
         if module.startswith("."):

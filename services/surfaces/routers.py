@@ -123,6 +123,8 @@ class Routers:
                 each for each in names if "#" not in each and not each.startswith("@")
             )
             handed = sorted(each for each in names if each.startswith("@"))
+            if "default" in module_level:
+                module_level = ["default"]
             if module_level or handed:
                 wanted = handed if name.startswith("@") and handed else module_level or handed
                 return [Node(path, each) for each in wanted]
@@ -151,7 +153,9 @@ class Routers:
         if parent is not None:
             for base in self.prefixes(parent, (*below, node)):
                 found[joined(base, own)] = None
-        for mount in self._mounts.get(node, ()):
+        mounts = self._mounts.get(node, [])
+        reached = [each for each in mounts if self.is_placed(each.owner)]
+        for mount in reached or mounts:
             for base in self.prefixes(mount.owner, (*below, node)):
                 prefix = joined(base, mount.prefix)
                 found[prefix if mount.replaces else joined(prefix, own)] = None

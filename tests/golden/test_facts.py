@@ -19,7 +19,7 @@ from services.surfaces.compose import compose
 from services.surfaces.model import FileFacts, Place, Surfaces
 
 CASES = Path(__file__).with_name("facts")
-_FAMILIES = {"python": 4, "ecma": 5, "java": 1, "go": 1, "ruby": 1, "php": 2, "csharp": 1}
+_FAMILIES = {"python": 7, "ecma": 10, "java": 2, "go": 3, "ruby": 2, "php": 3, "csharp": 2}
 
 
 @cache

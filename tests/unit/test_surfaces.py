@@ -255,3 +255,140 @@ def test_modules_that_load_each_other_end() -> None:
 
     assert len(surfaces.endpoints) == 2
     assert all(route.http_method == "PAGE" for route in surfaces.endpoints)
+
+
+def test_a_router_that_only_unreached_functions_build_keeps_the_prefix_of_the_one_that_is_called() -> (
+    None
+):
+    routes = (
+        "func (s {name}) Routes() chi.Router {{\n\tr := chi.NewRouter()\n"
+        '\tr.Get("/", list)\n\treturn r\n}}\ntype {name} struct{{}}\n'
+    )
+    head = 'package main\nimport "github.com/go-chi/chi/v5"\n'
+    surfaces = _surfaces(
+        {
+            "main.go": head + "func main() {\n\tr := chi.NewRouter()\n"
+            '\tr.Mount("/users", users{}.Routes())\n\tr.Mount("/carts", carts{}.Routes())\n}\n',
+            "users.go": head + routes.format(name="users"),
+            "carts.go": head + routes.format(name="carts"),
+        }
+    )
+
+    assert _routes(surfaces) == ["GET /carts/ high", "GET /users/ high"]
+
+
+def test_a_function_that_only_hands_a_router_on_keeps_its_prefix() -> None:
+    head = 'package web\nimport "github.com/gin-gonic/gin"\n'
+    surfaces = _surfaces(
+        {
+            "main.go": head + 'func main() {\n\tr := gin.New()\n\tAll(r.Group("/v1"))\n}\n',
+            "all.go": head + "func All(g *gin.RouterGroup) {\n\tItems(g)\n}\n",
+            "items.go": head
+            + 'func Items(g *gin.RouterGroup) {\n\tg.GET("/items", list)\n}\n'
+            + "func list(c *gin.Context) {}\n",
+        }
+    )
+
+    assert _routes(surfaces) == ["GET /v1/items high"]
+
+
+def test_of_several_routers_a_module_exports_one() -> None:
+    surfaces = _surfaces(
+        {
+            "app.js": "const express = require('express');\nconst app = express();\n"
+            "app.use('/v1', require('./docs'));\n",
+            "docs.js": "const { Router } = require('express');\nconst router = Router();\n"
+            "const pages = Router();\nconst unused = Router();\nrouter.use('/pages', pages);\n"
+            "pages.get('/:id', show);\nunused.get('/x', show);\nfunction show() {}\n"
+            "module.exports = router;\n",
+        }
+    )
+
+    assert _routes(surfaces) == ["GET /v1/pages/:id high", "GET /x high"]
+
+
+def test_a_set_of_entities_is_the_table_that_the_model_is_configured_to() -> None:
+    surfaces = _surfaces(
+        {
+            "Db.cs": "public class Db : DbContext {\n  public DbSet<Blog> Blogs { get; set; }\n}\n",
+            "BlogMap.cs": "public class BlogMap : IEntityTypeConfiguration<Blog> {\n"
+            "  public void Configure(EntityTypeBuilder<Blog> b) {\n"
+            '    b.ToTable("tbl_blogs", "web");\n  }\n}\n',
+        }
+    )
+
+    (table,) = surfaces.tables
+    assert (table.schema, table.table) == ("web", "tbl_blogs")
+    assert table.entity is not None
+    assert table.entity.path == "Db.cs"
+
+
+@pytest.mark.parametrize(
+    ("path", "written", "route"),
+    [
+        ("a.py", "from flask import Flask\napp = Flask('x')\n@app.get({})\ndef a(): ...\n", r"/{a:\d+}"),
+        ("a.js", "const app = require('express')();\napp.get({}, a);\n", r"/:a(\d+)"),
+    ],
+)  # fmt: skip
+def test_a_path_is_what_its_escapes_stand_for(path: str, written: str, route: str) -> None:
+    literal = "'" + route.replace("\\", "\\\\") + "'"
+
+    surfaces = _surfaces({path: written.format(literal)})
+
+    assert [each.route_path for each in surfaces.endpoints] == [route]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.py", "import httpx\nfrom fastapi import FastAPI\nclient = httpx.Client()\n"
+         "client.get('/x')\nclient.post('/x', json={})\n{}.get('/x')\nsession.patch('/x', data)\n"),
+        ("a.py", "from aiohttp import ClientSession\nasync def f(session):\n"
+         "  await session.get('/x')\n  await session.post('/x', data)\n  Route('/x', f)\n"),
+        ("a.ts", "import axios from 'axios';\nimport express from 'express';\n"
+         "const api = axios.create();\napi.get('/x', config);\naxios.post('/x', body);\n"
+         "new Map().get('/x');\nthis.http.put('/x', body);\nevents.on('PUT', '/x', f);\n"),
+        ("a.go", 'package a\nimport ("net/http"; "github.com/go-chi/chi/v5")\nfunc f(c *http.Client, '
+         'h http.Header) {\n\tc.Get("/x")\n\thttp.Get("/x")\n\th.Add("GET", "/x")\n'
+         '\tm.Add("/x", y)\n\tm.Match("/x", y)\n}\n'),
+        ("a.rs", "use axum::Router;\nfn f(client: reqwest::Client) {\n  client.get(\"/x\").send();\n"
+         "  map.get(\"/x\");\n  list.merge(other);\n}\n"),
+        ("A.java", "import org.springframework.web.servlet.function.ServerRequest;\nclass A {\n"
+         '  void f() { rest.GET("/x"); map.get("/x"); MockMvc.perform(get("/x")); }\n}\n'),
+        ("A.cs", 'class A {\n  void F(HttpClient http) { http.GetAsync("/x"); map.Map("/x", y); }\n}\n'),
+        ("a.php", "<?php\nuse Illuminate\\Support\\Facades\\Http;\nHttp::get('/x', $y);\n"
+         "$client->post('/x', function () {});\nCache::get('/x', 1);\n"),
+        ("a.rb", "class A\n  def f\n    http.get('/x')\n    get '/x'\n  end\nend\n"),
+    ],
+)  # fmt: skip
+def test_what_asks_another_program_serves_nothing(path: str, text: str) -> None:
+    assert _surfaces({path: text}).endpoints == ()
+
+
+def test_a_doubled_brace_of_a_formatted_path_is_one_of_the_path() -> None:
+    surfaces = _surfaces(
+        {
+            "a.py": "from fastapi import FastAPI\napp = FastAPI()\nBASE = '/v1'\nKEY = 'id'\n"
+            "@app.get(f'{BASE}/{{name}}/{{{KEY}}}')\ndef a(): ...\n"
+        }
+    )
+
+    assert _routes(surfaces) == ["GET /v1/{name}/{id} high"]
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        ('jdbc.query("SELECT id FROM audits", row);', ["audits"]),
+        ('String query = "SELECT id FROM audits"; jdbc.execute(query);', ["audits"]),
+        ('String query = "SELECT a FROM Audit a"; em.createQuery(query);', []),
+        ('em.createQuery("SELECT a FROM Audit a");', []),
+        ('em.createNativeQuery("SELECT id FROM audits");', ["audits"]),
+    ],
+)
+def test_a_query_for_objects_names_no_table_and_one_for_rows_does(
+    body: str, names: list[str]
+) -> None:
+    surfaces = _surfaces({"A.java": f"class A {{\n  void f() {{ {body} }}\n}}\n"})
+
+    assert [table.table for table in surfaces.tables] == names

@@ -42,6 +42,7 @@ _POLICIES = (
     "AddPolicyHandler", "AddTransientHttpErrorPolicy", "AddResiliencePipeline", "AddHedging",
 )  # fmt: skip
 _GENERIC = re.compile(r"\s*<((?:[^<>()]|<(?:[^<>]|<[^<>]*>)*>)*)>")
+_INDEXED = re.compile(rb"(?<![\w.])(config(?:uration)?)(?=\s*\[)")
 _RETHROW = re.compile(rb"\bthrow\s*;|\bthrow\s+([a-z_]\w*)\s*;")
 
 
@@ -65,6 +66,12 @@ def _sure(source: Source, use: Use) -> str:
 
 
 def _indexer(source: Source, use: Use) -> None:
+    index = source.symbol_named(use.name)
+    declared = source.type_of(use.name, use.scope) or (
+        source.symbols[index].returns if index >= 0 else ""
+    )
+    if declared and "Configuration" not in declared:
+        return  # a dictionary that is called like one
     key = re.match(r"\s*\[\s*([^\]]+?)\s*\](?!\s*=[^=])", source.after(use, 200))
     if (key and key[1][:1] in '"$@') or (key and re.match(r"[A-Z][\w.]*$|nameof", key[1])):
         _key(source, use, key[1], "IConfiguration indexer")
@@ -79,10 +86,14 @@ def _config(source: Source, use: Use) -> None:
         r"\b(?:Configure|Bind)\s*(?:<[^()]*>)?\(\s*[\w.]*$", before
     ):
         return  # told by Configure
-    if use.name == "GetSection" and re.match(
-        r"\s*\[|\s*\.\s*GetSection", source.after(use, 300)[found.end :]
-    ):
-        return
+    if use.name == "GetSection":
+        following = source.after(use, 300)[found.end :]
+        inner = re.match(r"\s*\[\s*(\"[^\"\n]*\")\s*\]", following)
+        if inner and source.value(found.positional[0]):
+            prefix = source.value(found.positional[0]) + ":"
+            _key(source, use, inner[1], "IConfiguration indexer", prefix)
+        if inner or re.match(r"\s*\[|\s*\.\s*GetSection", following):
+            return
     prefix = "ConnectionStrings:" if use.name == "GetConnectionString" else ""
     if use.name == "GetEnvironmentVariable":
         if use.receiver.endswith("Environment"):
@@ -254,6 +265,10 @@ def read(source: Source) -> None:
         if text.startswith(("Use", "Map")) and text.isidentifier():
             handlers.setdefault(text, csharp_routes.pipeline)
     source.dispatch(handlers, _raise)
+    for found in _INDEXED.finditer(source.data):  # uses of local names are not kept
+        scope, line = source.at(found.start())
+        name = found[1].decode()
+        _indexer(source, Use(0, name, "", line, found.start(1), scope, -1, None))
     if b"throw" in source.data:
         for found in _RETHROW.finditer(source.data):
             name = found[1].decode() if found[1] else "(current)"

@@ -18,8 +18,9 @@ _MAPS = {
     "MapGet": "GET", "MapPost": "POST", "MapPut": "PUT", "MapDelete": "DELETE", "MapPatch": "PATCH",
 }  # fmt: skip
 _BUILDERS = re.compile(
-    r"^(?:_?app|application|builder|endpoints?|\w*[gG]roup|\w*[aA]pp|routes?|api|v\d+|this)$"
+    r"^(?:_?app|application|builder|endpoints?|\w*[gG]roup|\w*[aA]pp|routes?|\w*[aA]pi|v\d+|this)$"
 )
+_MAPPED = re.compile(r"\bEntity(?:TypeBuilder)?<([\w.]+)>")
 _BUILDER_TYPES = re.compile(
     r"IApplicationBuilder|WebApplication|IEndpointRouteBuilder|RouteGroupBuilder"
 )
@@ -219,10 +220,26 @@ def _to_table(source: Source, use: Use) -> None:
     if found and found.get(0)[:1] == '"':
         schema = found.get(1, "schema")
         head = source.value(schema) + "." if schema[:1] == '"' else ""
-        source.fact("db_table", f"{head}{source.value(found.get(0))}|ToTable", use)
+        before = source.data[max(0, use.start - 2_000) : use.start].decode(errors="replace")
+        mapped = _MAPPED.findall(before)
+        entity = mapped[-1].rpartition(".")[2] if mapped else ""
+        name = source.value(found.get(0))
+        source.fact("db_table", f"{head}{name}|ToTable", use, detail=entity)
+
+
+def _map_any(source: Source, use: Use) -> None:
+    """`app.Map("/x", handler)`; given a builder it is a branch of the pipeline instead."""
+    found = source.call(use) if use.kind == CALL else None
+    branch = found.get(1) if found else ""
+    index = source.symbol_named(branch)
+    declared = " ".join(kind for _, kind in source.symbols[index].params) if index >= 0 else ""
+    if re.match(r"\w+\s*=>", branch) or "IApplicationBuilder" in declared + branch:
+        pipeline(source, use)
+    else:
+        _map(source, use)
 
 
 HANDLERS: dict[str, Callable[[Source, Use], None]] = dict.fromkeys(
     (*_MAPS, "MapMethods", "MapFallback"), _map
 )
-HANDLERS |= {"MapGroup": _group, "Run": _run, "ToTable": _to_table}
+HANDLERS |= {"MapGroup": _group, "Map": _map_any, "Run": _run, "ToTable": _to_table}

@@ -8,11 +8,14 @@ from collections.abc import Callable
 from services.extractor.facts import ecma_classes, ecma_modules, ecma_routes, logs, prisma
 from services.extractor.facts.source import CALL, NEW, Source, Use
 from services.surfaces import expressions
+from services.surfaces.plurals import plural
 
 _MEMBER = re.compile(r"\s*\??\.\s*([A-Za-z_]\w*)")
 _KEY = re.compile(r"\s*(?:\?\.)?\[\s*([^\]\n]+?)\s*\]")
 _UNPACKED = re.compile(r"\{([^{}]*)\}\s*=\s*(?:process\.|import\.meta\.)?$")
 _RETHROWN = re.compile(rb"\bthrow\s+([a-z_$][\w$]*)\s*[;\n}]")
+_QUERIES = re.compile(r"=\s*(?:require\(\s*['\"]knex['\"]\s*\)|[kK]nex)\(")  # db("users")
+_SCHEMA = re.compile(r"(?:pg|mysql)Schema\(\s*(['\"][^'\"]+['\"])")
 _RETRIES = {
     "async-retry": "async-retry", "p-retry": "p-retry", "cockatiel": "cockatiel",
     "axios-retry": "axios-retry", "opossum": "opossum", "retry": "retry", "ts-retry": "ts-retry",
@@ -57,8 +60,14 @@ def _env(source: Source, use: Use) -> None:
 
 def read_setting(source: Source, use: Use) -> bool:
     """`configService.get("x")`, `config.get("x")`; tells whether it is one."""
-    receiver = use.receiver.rpartition(".")[2].lower()
-    if use.kind != CALL or not use.literal or not receiver.endswith(("config", "configservice")):
+    if use.kind != CALL or not use.literal:
+        return False
+    receiver = use.receiver.rpartition(".")[2]
+    if source.imports_any("@nestjs/config"):  # under whatever name it is injected
+        injected = rb"\b%b\s*:\s*ConfigService\b" % re.escape(receiver).encode()
+        receiver = "ConfigService" if re.search(injected, source.data) else receiver
+    receiver = receiver.lower()
+    if not receiver.endswith(("config", "configservice")):
         return False
     found = source.call(use)
     key = source.value(found.get(0)) if found else ""
@@ -108,26 +117,41 @@ def _define(source: Source, use: Use) -> None:
     parts = expressions.split(text, text.find("("), source.language)[0] if "(" in text[:20] else []
     options = expressions.entries(parts[-1], source.language) if parts else {}
     name = source.value(options["tableName"]) if "tableName" in options else ""
-    if use.name == "define":
-        name = name or source.value(parts[0]) + ("" if "freezeTableName" in options else "s")
-    elif not name:
+    model = parts[0] if use.name == "define" and parts else options.get("modelName", "")
+    if not name and not model:
         return
-    if "{" not in name and name.strip("s"):
-        source.fact(
-            "db_table", f"{name}|Sequelize", use, "high" if "tableName" in options else "medium"
-        )
+    name = name or _of_model(source.value(model), options)
+    schema = source.value(options["schema"]) + "." if "schema" in options else ""
+    if "{" not in schema + name and name:
+        confidence = "high" if "tableName" in options else "medium"
+        declared = source.symbol_named(use.receiver) if use.name == "init" else -1
+        at = (declared if declared >= 0 else use.scope, use.line)
+        source.fact("db_table", f"{schema}{name}|Sequelize", at, confidence)
+
+
+def _of_model(name: str, options: dict[str, str]) -> str:
+    """Return what Sequelize calls a model's table: its plural, unless told not to."""
+    if options.get("underscored") == "true":
+        name = ecma_classes.snake(name)
+    if options.get("freezeTableName") == "true":
+        return name
+    return name[:1] + plural(name[:1].lower() + name[1:])[1:]
 
 
 def _knex(source: Source, use: Use) -> None:
     if use.kind != CALL or not use.literal:
         return
-    if use.name != "knex" and not source.imports_any("knex"):
+    schema = _SCHEMA.match(source.declared(use.receiver)) if use.name == "table" else None
+    if schema and source.imports_any("drizzle-orm"):
+        source.fact("db_table", f"{source.value(schema[1])}.{use.literal}|Drizzle", use)
+        return
+    if (use.name != "knex" or use.receiver) and not source.imports_any("knex"):
         return
     found = source.call(use)
     name = source.value(found.get(0)) if found else ""
     name = re.split(r"\s+as\s+", name, flags=re.IGNORECASE)[0]
     if re.fullmatch(r"[\w.]+", name):
-        source.fact("db_table", f"{name}|knex", use, "high" if use.name == "knex" else "medium")
+        source.fact("db_table", f"{name}|knex", use, "medium" if use.receiver else "high")
 
 
 def _container(source: Source, use: Use) -> None:
@@ -191,8 +215,21 @@ def _log(source: Source, use: Use) -> None:
         known = source.confidence(
             "winston", "pino", "bunyan", "@nestjs/common", "log4js", "loglevel", "consola"
         )
-        logs.level(source, use, use.name, "", known)
-        _with_fields(source, use, known)
+        if not _levelled(source, use, known):
+            logs.level(source, use, use.name, "", known)
+            _with_fields(source, use, known)
+
+
+def _levelled(source: Source, use: Use, confidence: str) -> bool:
+    """Winston's `logger.log("error", "gone")`; tells whether it is that."""
+    level = logs.LEVELS.get((use.literal or "").lower()) if use.name == "log" else None
+    found = source.call(use) if level else None
+    if found is None or len(found.positional) < 2 or found.positional[1][:1] not in "'\"":
+        return False
+    if re.fullmatch(r"'[^']*'|\"[^\"]*\"", found.positional[1]):
+        text = source.value(found.positional[1])
+        source.fact("log", f"{text[:200]}|{level}", use, confidence)
+    return True
 
 
 def _with_fields(source: Source, use: Use, confidence: str) -> None:
@@ -241,8 +278,12 @@ def read(source: Source) -> None:
     for each in source.imports:
         if each.module in _RETRIES and each.alias:
             handlers.setdefault(each.alias, _retry)
+    if source.imports_any("knex"):
+        for symbol in source.symbols:
+            if symbol.kind in ("variable", "constant") and _QUERIES.search(symbol.signature):
+                handlers.setdefault(symbol.name, _knex)
     source.dispatch(handlers, _raise)
     source.rethrows(_RETHROWN)
     ecma_classes.read(source)
     ecma_modules.read(source)
-    ecma_routes.files(source)
+    ecma_routes.finish(source)

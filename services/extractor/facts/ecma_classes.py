@@ -119,10 +119,17 @@ def _module(source: Source, index: int, mark: Annotation) -> None:
         source.fact(
             "di_registration",
             f"{service} → {implementation.strip('{ ') or 'value'}|{scope}",
-            (index, mark.line),
+            (index, _line(source, index, mark, item)),
             "high",
             "NestJS",
         )
+
+
+def _line(source: Source, index: int, mark: Annotation, item: str) -> int:
+    """Return the line of an item of an annotation."""
+    start = source.lines.starts[mark.line - 1]
+    at = source.data.find(item[:60].encode(), int(start), source.symbols[index].end_byte)
+    return source.line_of(at) if at >= 0 else mark.line
 
 
 def _entity(source: Source, index: int, mark: Annotation) -> None:
@@ -132,6 +139,7 @@ def _entity(source: Source, index: int, mark: Annotation) -> None:
         return
     known = source.imports_any("typeorm", "sequelize-typescript", "@mikro-orm")
     name = source.value(fields.get("name") or fields.get("tableName") or ("" if fields else text))
+    fields = fields or expressions.entries(mark.arguments.get(1), source.language)
     if fields.get("schema"):
         name = f"{source.value(fields['schema'])}.{name or snake(source.symbols[index].name)}"
     name = name or snake(source.symbols[index].name)

@@ -20,6 +20,17 @@ _RECEIVER = re.compile(
 )
 _CHAINED = re.compile(r"\s*\.\s*(get|post|put|delete|patch|options|head|all)\s*\(")
 _TYPES = re.compile(r"\b(?:Router|IRouter|Express|Application|FastifyInstance|Hono|Koa|Elysia)\b")
+_EACH = (
+    r"(\w+)\.(?:forEach|map)\(\s*\(?\s*(?:%s\b|\{[^}]*\b%s\b[^}]*\})"
+    r"|\bfor\s*\(\s*(?:const|let|var)\s+(?:%s\b|\{[^}]*\b%s\b[^}]*\})\s+of\s+(\w+)"
+)
+_INLINE = re.compile(
+    r"(?:async\s*)?(?:\((?:[^()]|\([^()]*\))*\)\s*(?::[^=]*)?=>|function\b|\w+\s*=>)"
+)
+_EXPORTED = re.compile(
+    rb"^\s*(?:(?:module\.)?exports\s*=|export\s+default)\s+([\w$]+)\s*;?\s*$", re.MULTILINE
+)
+_LISTED_EXPORTS = re.compile(rb"^export\s+(?:const\s+)?\{([^}]*)\}", re.MULTILINE)
 _FILE = re.compile(r"\.(?:[cm]?[jt]sx?)$")
 _HTTP = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 
@@ -58,20 +69,85 @@ def verb(source: Source, use: Use) -> None:
     found = source.call(use)
     if found is None or len(found.positional) < 2:
         return
-    path = source.literal(use, found.positional[0])
-    if not path.startswith(("/", "*", "{=", "{?}")) and not (
-        path == "" and use.literal == "" and known[1] == "high"
-    ):
-        return
-    if path.startswith("{") and (
-        known[1] != "high" or not re.match(r"[A-Z\"'`]", found.positional[0])
-    ):
-        return
+    if _named(source, found.positional):
+        found = found._replace(positional=found.positional[1:])
+    written = found.positional[0]
+    paths = [source.literal(use, written)]
+    if written.startswith("["):
+        paths = [source.value(item) for item in expressions.items(written, source.language)]
     last = _handling(found.positional[1:])
     if last.startswith(("{", "'", '"')) and found.closed and "handler" not in last:
         return
     method = {"all": "ANY", "del": "DELETE"}.get(use.name, use.name)
-    source.route([method], path, use, framework(source), known[1], known[0], _handler(last))
+    handler = _handler(source, last)
+    owner, outer = _placed(source, use, known[0])
+    for path in paths:
+        if _is_path(path, use, known[1], written):
+            path = outer + path
+            source.route([method], path, use, framework(source), known[1], owner, handler)
+    if len(paths) == 1 and paths[0].startswith("/"):
+        _chain(source, use, found.end, outer + paths[0], owner, known[1])
+
+
+def _named(source: Source, texts: tuple[str, ...]) -> bool:
+    """Koa's routes may have a name before their path."""
+    return (
+        len(texts) > 2
+        and texts[0][:1] in "'\""
+        and texts[1][:2] in ("'/", '"/')
+        and framework(source) == "Koa"
+    )
+
+
+def _chain(source: Source, use: Use, end: int, path: str, owner: str, confidence: str) -> None:
+    """Read `.get(a).post("/y", b)` behind a route or a router; without a path it is the one before."""
+    if _CHAINED.match(source.after(use, 4 * end + 40), end) is None:
+        return
+    text, at = source.after(use, 6_000), end
+    while method := _CHAINED.match(text, at):
+        parts, at, closed = expressions.split(text, method.end() - 1, source.language)
+        own = source.value(parts[0]) if parts and parts[0][:1] in "'\"`" else ""
+        if own.startswith("/") and len(parts) > 1:
+            path, parts = source.prefix_at(use.start) + own, parts[1:]
+        if not path or not parts:
+            continue
+        name = "ANY" if method[1] == "all" else method[1]
+        handler = _handler(source, _handling(tuple(parts))) if closed else ""
+        line = source.line_of(use.end + len(text[: method.start(1)].encode()))
+        known = framework(source) or ("Express" if use.name == "route" else "")
+        source.route([name], path, (use.scope, line), known, confidence, owner, handler)
+
+
+def _on(source: Source, use: Use) -> None:
+    """Hono's `app.on("PURGE", "/x", f)`, `app.on(["PUT", "DELETE"], "/x", f)`."""
+    known = _known(source, use) if framework(source) == "Hono" and use.kind == CALL else None
+    found = source.call(use) if known else None
+    if known is None or found is None or len(found.positional) < 3:
+        return
+    methods, paths = (
+        [source.value(item) for item in expressions.items(text, source.language)]
+        for text in found.positional[:2]
+    )
+    handler = _handler(source, _handling(found.positional[2:]))
+    for path in paths:
+        if path.startswith("/"):
+            source.route(methods, path, use, "Hono", known[1], known[0], handler)
+
+
+def _is_path(path: str, use: Use, confidence: str, written: str) -> bool:
+    if path.startswith("{"):
+        return confidence == "high" and re.match(r"[A-Z\"'`\[]", written) is not None
+    return path.startswith(("/", "*")) or (
+        path == "" and use.literal == "" and confidence == "high"
+    )
+
+
+def _placed(source: Source, use: Use, owner: str) -> tuple[str, str]:
+    """Return router and prefix where a route stands: in a plugin written inline, those of its block."""
+    outer = source.prefix_at(use.start)
+    while source.holders and source.holders[-1][0] <= use.start:
+        source.holders.pop()
+    return owner or (source.holders[-1][1] if source.holders else ""), outer
 
 
 def _handling(texts: tuple[str, ...]) -> str:
@@ -83,9 +159,14 @@ def _handling(texts: tuple[str, ...]) -> str:
     return inline or (names or texts)[-1]
 
 
-def _handler(text: str) -> str:
+def _handler(source: Source, text: str) -> str:
     text = re.sub(r"^(?:asyncHandler|catchAsync|wrap\w*|async\w*)\(\s*([\w.]+)\s*\)$", r"\1", text)
     text = text.removesuffix(".bind(this)").removeprefix("this.")
+    bound = re.fullmatch(r"([\w.$]+)\.bind\(\s*[\w.$]+\s*\)", text)
+    text = bound[1] if bound else text
+    holder, dot, name = text.partition(".")
+    made = re.match(r"new\s+([A-Z]\w*)\s*\(", source.declared(holder)) if dot else None
+    text = f"{made[1]}.{name}" if made else text
     return text if re.fullmatch(r"[A-Za-z_$][\w.$]*", text) else ""
 
 
@@ -109,20 +190,7 @@ def _route(source: Source, use: Use) -> None:
         if target:
             source.fact("mount", path, use, owner=owner, target=target)
         return
-    text, at = source.after(use, 6_000), found.end
-    while method := _CHAINED.match(text, at):
-        parts, at, closed = expressions.split(text, method.end() - 1, source.language)
-        name = "ANY" if method[1] == "all" else method[1]
-        handler = _handler(parts[-1]) if parts and closed else ""
-        source.route(
-            [name],
-            path,
-            use,
-            framework(source) or "Express",
-            known[1] if known else "medium",
-            owner,
-            handler,
-        )
+    _chain(source, use, found.end, path, owner, known[1] if known else "medium")
 
 
 def _described(source: Source, use: Use, text: str, owner: str) -> None:
@@ -144,7 +212,7 @@ def _described(source: Source, use: Use, text: str, owner: str) -> None:
                 framework(source),
                 "high" if framework(source) else "medium",
                 owner,
-                _handler(fields.get("handler", "")),
+                _handler(source, fields.get("handler", "")),
             )
 
 
@@ -172,7 +240,9 @@ def _router(source: Source, use: Use) -> None:
         if found
         else None
     )
-    source.add_router(use, name, source.value(based[1]) if based else prefix)
+    key = source.add_router(use, name, source.value(based[1]) if based else prefix)
+    if found:
+        _chain(source, use, found.end + (based.end() if based else 0), "", key, "high")
 
 
 def _use(source: Source, use: Use) -> None:
@@ -188,27 +258,64 @@ def _use(source: Source, use: Use) -> None:
     if found is None or not found.positional:
         return
     parts = list(found.positional)
-    prefix = ""
+    prefixes = [""]
     if parts[0][:1] in "'\"`" or (len(parts) > 1 and re.fullmatch(r"[A-Z_.]+", parts[0])):
-        prefix = source.value(parts.pop(0))
-    confidence = "high" if framework(source) else "medium"
+        prefixes = [source.value(parts.pop(0))]
+    elif re.match(r"\[\s*['\"`]", parts[0]):
+        prefixes = [source.value(each) for each in expressions.items(parts.pop(0), source.language)]
+    elif len(parts) == 2 and _listed(source, use, parts, known[0] if known else ""):
+        return
+    owner = known[0] if known else ""
     for part in parts:
-        name = re.sub(r"\.(?:routes|middleware|router)(?:\(\))?$", "", part)
-        named = re.fullmatch(r"[\w.$]+(?:\(\))?|require\([^()]*\)(?:\.\w+)?(?:\(\))?", name)
-        target = source.target(name, use.scope) if named and name != "express.json()" else ""
-        if target:
-            source.fact("mount", prefix, use, owner=known[0] if known else "", target=target)
-        if target[1:] and target.startswith(":") and target[1:] in source.routers.values():
-            continue
-        if part.endswith((".routes()", ".allowedMethods()")):
-            continue
-        shown = re.match(r"(?:require\(\s*['\"]([^'\"]+)['\"]\s*\)|new\s+)?([\w.$]*)", part)
-        name = (shown[2] or shown[1] or "").strip(".") if shown else ""
-        if re.match(r"(?:async\s*)?(?:\(|function\b|\w+\s*=>)", part):
-            name = "(inline)"
-        if name:
-            position = source.next_position(source.function_of(use.scope))
-            source.fact("middleware", f"{name}|pos:{position}", use, confidence, prefix)
+        layers = expressions.items(part, source.language) if part.startswith("[") else [part]
+        for layer in layers:
+            _layer(source, use, layer, prefixes, owner)
+
+
+def _layer(source: Source, use: Use, part: str, prefixes: list[str], owner: str) -> None:
+    """Add one router or one piece of middleware at each prefix."""
+    name = re.sub(r"\.(?:routes|middleware|router)(?:\(\))?$", "", part)
+    named = re.fullmatch(r"[\w.$]+(?:\(\))?|require\([^()]*\)(?:\.\w+)?(?:\(\))?", name)
+    target = source.target(name, use.scope) if named and name != "express.json()" else ""
+    for prefix in prefixes if target else ():
+        source.fact("mount", prefix, use, owner=owner, target=target)
+    if target[1:] and target.startswith(":") and target[1:] in source.routers.values():
+        return
+    if part.endswith((".routes()", ".allowedMethods()")):
+        return
+    shown = re.match(r"(?:require\(\s*['\"]([^'\"]+)['\"]\s*\)|new\s+)?([\w.$]*)", part)
+    name = (shown[2] or shown[1] or "").strip(".") if shown else ""
+    if _INLINE.match(part):
+        name = "(inline)"
+    if name:
+        confidence = "high" if framework(source) else "medium"
+        position = source.next_position(source.function_of(use.scope))
+        source.fact("middleware", f"{name}|pos:{position}", use, confidence, prefixes[0])
+
+
+def _listed(source: Source, use: Use, parts: list[str], owner: str) -> bool:
+    """`routes.forEach((each) => router.use(each.path, each.route))`; tells whether it is that."""
+    before = source.data[max(0, use.start - 400) : use.start].decode(errors="replace")
+    fields = []
+    for part in parts:
+        holder, _, field = part.rpartition(".")
+        loop = re.search(_EACH % ((re.escape(holder or part),) * 4), before)
+        if loop is None:
+            return False
+        fields.append((loop[1] or loop[2], field))
+    (name, path), (_, router) = fields
+    index = source.symbol_named(name)
+    if index < 0:
+        return False
+    symbol = source.symbols[index]
+    text = source.data[symbol.start_byte : symbol.end_byte].decode(errors="replace")
+    for item in expressions.items(text[text.find("[") :], source.language) if "[" in text else ():
+        entries = expressions.entries(item, source.language)
+        target = source.target(entries.get(router, ""), use.scope)
+        if path in entries and target:
+            prefix = source.value(entries[path])
+            source.fact("mount", prefix, use, owner=owner, target=target)
+    return True
 
 
 def register(source: Source, use: Use) -> None:
@@ -223,13 +330,48 @@ def register(source: Source, use: Use) -> None:
         return
     options = expressions.entries(found.get(1), source.language)
     prefix = source.value(options["prefix"]) if "prefix" in options else ""
+    owner, outer = _placed(source, use, known[0])
+    if _INLINE.match(found.positional[0]):
+        text = source.after(use, 1_600 if found.closed else 60_000)
+        whole = (
+            found if found.closed else expressions.arguments(text, text.index("("), source.language)
+        )
+        options = expressions.entries(whole.get(1), source.language)
+        end = use.end + len(text[: whole.end].encode())
+        source.includes.append((end, outer + source.value(options.get("prefix", "''"))))
+        source.holders.append((end, owner))
+        return
     target = source.target(found.positional[0], use.scope)
     if target:
         module, _, name = target.rpartition(":")
-        source.fact("mount", prefix, use, owner=known[0], target=f"{module}:@{name or 'exports'}")
+        named = f"{module}:@{name or 'exports'}"
+        source.fact("mount", outer + prefix, use, owner=owner, target=named)
         position = source.next_position(source.function_of(use.scope))
         shown = re.sub(r"^require\(['\"]|['\"]\).*", "", found.positional[0])
         source.fact("middleware", f"{shown}|pos:{position}", use, known[1], "Fastify plugin")
+
+
+def _hook(source: Source, use: Use) -> None:
+    """`fastify.addHook("onRequest", authenticate)`."""
+    found = source.call(use) if use.kind == CALL and framework(source) in ("Fastify", "") else None
+    known = _known(source, use) if use.receiver and use.literal else None
+    if found is None or known is None or len(found.positional) < 2:
+        return
+    handler = found.positional[1]
+    name = handler if re.fullmatch(r"[\w.$]+", handler) else use.literal
+    position = source.next_position(source.function_of(use.scope))
+    source.fact("middleware", f"{name}|pos:{position}", use, known[1], use.literal or "")
+
+
+def finish(source: Source) -> None:
+    """Say which router is the module's own, where it has several, and what its path tells."""
+    own = {name for scope, name in source.routers if scope < 0}
+    exported = _EXPORTED.search(source.data) if len(own) > 1 else None
+    name = exported[1].decode() if exported else ""
+    if exported and name in own:
+        line = source.line_of(exported.start(1))
+        source.fact("mount", "", (-1, line), owner="default", target=f":{name}")
+    files(source)
 
 
 def _nest_apply(source: Source, use: Use) -> None:
@@ -282,12 +424,14 @@ def files(source: Source) -> None:
             ):
                 _page(source, "PAGE", route)
             return
-        for index, symbol in enumerate(source.symbols):
-            if symbol.name in _HTTP and symbol.parent < 0:
-                source.fact(
-                    "route", f"{symbol.name} {route}", (index, symbol.start_line), "high", "Next.js"
-                )
+        for method, at in _exported_methods(source).items():
+            source.fact("route", f"{method} {route}", at, "high", "Next.js")
         return
+    if stem in ("middleware", "proxy") and parts[:-1] in ([], ["src"]):
+        index = source.symbol_named(stem)
+        if index >= 0 and source.imports_any("next"):
+            at = (index, source.symbols[index].start_line)
+            source.fact("middleware", f"{stem}|pos:1", at, "high", "Next.js")
     pages = _after(parts, "pages")
     if pages is None or b"export default" not in source.data or stem.startswith("_"):
         return
@@ -298,6 +442,22 @@ def files(source: Source) -> None:
         return
     pages = pages[:-1] if stem == "index" else pages
     _page(source, "ANY" if pages[:1] == ["api"] else "PAGE", _next_path(pages))
+
+
+def _exported_methods(source: Source) -> dict[str, tuple[int, int]]:
+    """Return symbol and line of what handles each method of a route file."""
+    found = {
+        symbol.name: (index, symbol.start_line)
+        for index, symbol in enumerate(source.symbols)
+        if symbol.name in _HTTP and symbol.parent < 0
+    }
+    for listed in _LISTED_EXPORTS.finditer(source.data):
+        for item in re.finditer(rb"(?:(\w+)\s+as\s+)?\b(\w+)", listed[1]):
+            method = item[2].decode()
+            if method in _HTTP:
+                index = source.symbol_named((item[1] or item[2]).decode())
+                found.setdefault(method, (index, source.line_of(listed.start(1) + item.start())))
+    return found
 
 
 def _after(parts: list[str], folder: str) -> list[str] | None:
@@ -350,4 +510,4 @@ HANDLERS |= dict.fromkeys(
     ),
     _nest_global,
 )
-HANDLERS |= {"route": _route, "use": _use, "apply": _nest_apply}
+HANDLERS |= {"route": _route, "use": _use, "apply": _nest_apply, "addHook": _hook, "on": _on}

@@ -39,6 +39,8 @@ _GORM_COLUMN = re.compile(r"gorm:\"[^\"]*(?:primary_?key|column:)", re.IGNORECAS
 _LOGGED = re.compile(
     r"^(Trace|Debug|Info|Print|Notice|Warn|Warning|Error|Fatal|Panic|DPanic|V)(?:f|ln|w|S|Context|Depth|fn|Ctx)?$"
 )
+_LOGGER_TYPE = re.compile(r"\b(?:zap|slog|logrus|logr|klog)\.(?:Sugared)?(?:Logger|Entry)\b")
+_LEVEL_BEFORE = re.compile(r"\.(Trace|Debug|Info|Warn|Error|Fatal|Panic)\(\)")
 _LOGGERS = (
     "log",
     "log/slog",
@@ -158,6 +160,7 @@ def _log(source: Source, use: Use) -> None:
         return
     if not (
         source.is_logger(use.receiver)
+        or _LOGGER_TYPE.search(source.type_of(use.receiver, use.scope))
         or (use.receiver.startswith("log.") and use.receiver.endswith("()"))
     ) and (
         use.name in ("Error", "Fatal", "Panic")
@@ -175,6 +178,16 @@ def _log(source: Source, use: Use) -> None:
             level[1].lower()
         ) or logs.LEVELS.get(level[1].lower(), level[1])
         source.fact("log", f"{use.literal[:200]}|{name}", use, source.confidence(*_LOGGERS))
+
+
+def _event(source: Source, use: Use) -> None:
+    """Read zerolog's `log.Info().Str("user", name).Msg("seen")`."""
+    if use.kind != CALL or not use.literal or not source.imports_any("github.com/rs/zerolog"):
+        return
+    before = source.data[max(0, use.start - 400) : use.start].decode(errors="replace")
+    levels = _LEVEL_BEFORE.findall(before)
+    if levels:
+        source.fact("log", f"{use.literal[:200]}|{logs.LEVELS[levels[-1].lower()]}", use)
 
 
 def _retry(source: Source, use: Use) -> None:
@@ -196,7 +209,7 @@ _HANDLERS: dict[str, Callable[[Source, Use], None]] = dict(go_routes.HANDLERS)
 _HANDLERS |= {"Getenv": _env, "LookupEnv": _env, "Setenv": _env, "Table": _table, "Provide": _provide,
               "NewSet": _provide, "Build": _provide, "Bind": _provide, "New": _error, "Errorf": _error}  # fmt: skip
 _HANDLERS |= dict.fromkeys(("ListenAndServe", "ListenAndServeTLS", "Serve"), go_wraps.serve)
-_HANDLERS |= dict.fromkeys(_VIPER, _viper)
+_HANDLERS |= dict.fromkeys(_VIPER, _viper) | {"Msg": _event, "Msgf": _event}
 _HANDLERS |= dict.fromkeys(
     (
         "Retry",

@@ -23,6 +23,8 @@ _ROUTER_TYPES = re.compile(
 _ROUTER_NAMES = re.compile(
     r"(?:^|\.)(?:\w*[rR]outer|\w*[mM]ux|r|e|g|app|api|v\d+|\w*[gG]roup|engine|server|srv|m|rg|http|admin|auth|public|private|protected)$"
 )
+_METHOD = re.compile(r"http\.Method(\w+)")
+_STRIPPED = re.compile(r"http\.StripPrefix\(\s*([^,]+),\s*(\w+)\s*\)$")
 _VERB_LIST = re.compile(r"\s*\.\s*(?:Name\([^()]*\)\s*\.\s*)?Methods\(([^)]*)\)")
 
 
@@ -64,7 +66,8 @@ def verb(source: Source, use: Use) -> None:
     if found is None or len(found.positional) < 2 or use.receiver == "http":
         return
     path = source.literal(use, found.positional[0])
-    if not path.startswith(("/", "{=", "{?}", "*")) and path != "":
+    relative = framework == "gin" and known[1] == "high" and found.positional[0][:1] in '"`'
+    if not path.startswith(("/", "{=", "{?}", "*")) and path != "" and not relative:
         return
     if (
         path.startswith("{")
@@ -83,7 +86,7 @@ def verb(source: Source, use: Use) -> None:
         framework,
         known[1],
         known[0],
-        _handler(found.positional[at]),
+        _handler(source, use, found.positional[at]),
     )
 
 
@@ -92,10 +95,30 @@ def _inside(source: Source, use: Use, path: str) -> str:
     return f"{outer.rstrip('/')}/{path.lstrip('/')}" if outer else path
 
 
-def _handler(text: str) -> str:
+def _handler(source: Source, use: Use, text: str) -> str:
+    """Name what handles: the function itself, what is wrapped, or the function that makes it."""
     wrapped = re.match(r"(?:[\w.]+\()+\s*([A-Za-z_]\w*(?:\.\w+)+|[A-Za-z_]\w*)\s*\)", text)
-    text = wrapped[1] if wrapped else text
-    return text if re.fullmatch(r"[A-Za-z_][\w.]*", text) else ""
+    made = re.match(r"((?!http\.|func\b)[\w.]+)\(", text)
+    if wrapped and not (made and source.type_of(wrapped[1], use.scope)):
+        text = wrapped[1]
+    elif made:
+        text = made[1]
+    if re.fullmatch(r"[A-Za-z_][\w.]*", text) is None:
+        return ""
+    holder, dot, name = text.rpartition(".")
+    kind = _made(source, use, holder) if dot and "." not in holder else ""
+    return f"{kind}.{name}" if kind else text
+
+
+def _made(source: Source, use: Use, name: str) -> str:
+    """Return the type of a variable of this function: of `&Books{}`, or of `NewBooks()`."""
+    around = source.function_of(use.scope)
+    if around < 0:
+        return ""
+    text = source.data[source.symbols[around].start_byte : use.start].decode(errors="replace")
+    found = re.findall(rf"\b{name}\s*(?::=|=)\s*&?((?:\w+\.)?\w+)\s*[({{]", text)
+    package, dot, kind = found[-1].rpartition(".") if found else ("", "", "")
+    return package + dot + re.sub(r"^(?:New|new)(?=[A-Z])", "", kind)
 
 
 def _handle(source: Source, use: Use) -> None:
@@ -105,20 +128,19 @@ def _handle(source: Source, use: Use) -> None:
     if found is None or known is None or len(found.positional) < 2:
         return
     texts = list(found.positional)
-    first = source.literal(use, texts[0])
-    if first.isupper() and first.isalpha() and len(texts) > 2:
-        source.route(
-            [first],
-            _inside(source, use, source.value(texts[1])),
-            use,
-            _framework(source),
-            known[1],
-            known[0],
-            _handler(texts[-1]),
-        )
+    methods = _methods(source, texts[0]) if len(texts) > 2 else []
+    if methods:
+        path = source.value(texts[1])
+        if path.startswith("/") or expressions.HOLE.match(path):
+            handler = _handler(source, use, texts[2 if _framework(source) == "echo" else -1])
+            path = _inside(source, use, path)
+            source.route(methods, path, use, _framework(source), known[1], known[0], handler)
+    if methods or use.name in ("Match", "Add", "Method", "MethodFunc"):
         return
-    pattern = _PATTERN.match(first)
+    pattern = _PATTERN.match(source.literal(use, texts[0]))
     if pattern is None or not ("/" in pattern[2] or "{=" in pattern[2]):
+        return
+    if _serves_router(source, use, texts[1], known[0]):
         return
     verbs = [pattern[1] or "ANY"]
     framework = _framework(source)
@@ -130,13 +152,36 @@ def _handle(source: Source, use: Use) -> None:
         ]
     source.route(
         verbs,
-        _inside(source, use, _prefixed(source, use, pattern[2])),
+        _inside(source, use, _prefixed(source, use, re.sub(r"^[\w.-]+(?=/)", "", pattern[2]))),
         use,
         framework,
         known[1],
         known[0],
-        _handler(texts[1]),
+        _handler(source, use, texts[1]),
     )
+
+
+def _methods(source: Source, text: str) -> list[str]:
+    """Read `"GET"`, `http.MethodGet`, or a list of these; empty for anything else."""
+    found = []
+    for item in expressions.items(text, "go"):
+        constant = _METHOD.fullmatch(item)
+        name = constant[1].upper() if constant else source.value(item)
+        if not re.fullmatch(r"[A-Z]+", name):
+            return []
+        found.append(name)
+    return found
+
+
+def _serves_router(source: Source, use: Use, text: str, owner: str) -> bool:
+    """`mux.Handle("/api/", http.StripPrefix("/api", inner))`: the inner router has the routes."""
+    stripped = _STRIPPED.match(text)
+    inner = source.router(stripped[2] if stripped else text, use.scope)
+    if not inner or inner == owner or not re.fullmatch(r"\w+", stripped[2] if stripped else text):
+        return False
+    prefix = source.value(stripped[1]) if stripped else ""
+    source.fact("mount", prefix, use, owner=owner, target=":" + inner)
+    return True
 
 
 def _prefixed(source: Source, use: Use, path: str) -> str:
@@ -228,15 +273,15 @@ def _mount(source: Source, use: Use) -> None:
         return
     prefix = source.value(found.positional[0])
     text = found.positional[1]
-    target = source.target(text.split("(")[0], use.scope)
+    method = re.match(r"&?([\w.]+)\{[^{}]*\}\.(\w+)\(", text)  # of a value made here
+    target = source.target(method[1] if method else text.split("(")[0], use.scope)
+    if method and target:
+        module, _, name = target.rpartition(":")
+        target = f"{module}:@{name}.{method[2]}"
+    elif "(" in text:
+        target = _function(target)
     if prefix.startswith("/") and target:
-        source.fact(
-            "mount",
-            _inside(source, use, prefix),
-            use,
-            owner=known[0],
-            target=target if "(" not in text else _function(target),
-        )
+        source.fact("mount", _inside(source, use, prefix), use, owner=known[0], target=target)
 
 
 def _use(source: Source, use: Use) -> None:
@@ -261,12 +306,15 @@ def _wrapped(source: Source, use: Use, texts: list[str]) -> None:
 
 
 HANDLERS: dict[str, Callable[[Source, Use], None]] = dict.fromkeys((*_UPPER, *_TITLE), verb)
-HANDLERS |= dict.fromkeys(("Handle", "HandleFunc", "HandlerFunc", "Method", "MethodFunc"), _handle)
+HANDLERS |= dict.fromkeys(
+    ("Handle", "HandleFunc", "HandlerFunc", "Method", "MethodFunc", "Match", "Add"), _handle
+)
 HANDLERS |= dict.fromkeys(("Default", "NewRouter", "NewServeMux", "NewMux"), router)
 HANDLERS |= {
     "Group": _group,
     "Route": _group,
     "Mount": _mount,
     "Use": _use,
+    "Pre": _use,
     "Subrouter": _subrouter,
 }

@@ -93,7 +93,10 @@ def _jul(source: Source, use: Use) -> None:
 
 
 def _retry(source: Source, use: Use) -> None:
-    framework = next((each for each in _RESILIENCE if source.imports_any(each)), "")
+    own = source.imported(use.name)  # one file may use two of them
+    framework = next((each for each in _RESILIENCE if own.startswith(each)), "") or next(
+        (each for each in _RESILIENCE if source.imports_any(each)), ""
+    )
     if not framework or (
         use.kind != DECORATOR
         and not (
@@ -178,6 +181,7 @@ _HANDLERS |= dict.fromkeys(
 _HANDLERS |= dict.fromkeys(
     ("trace", "debug", "info", "warn", "error", "fatal", "warning", "severe", "fine"), _log
 )
+_HANDLERS |= java_routes.FUNCTIONAL
 _KOTLIN = {**_HANDLERS, **java_routes.KTOR}
 
 

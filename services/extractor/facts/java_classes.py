@@ -74,6 +74,7 @@ def read(source: Source) -> None:
             if known is not None:
                 java_routes.method(source, index, marks, known)
             _bean(source, index, marks)
+            _joined(source, index, marks)
 
 
 def _named(marks: list[Annotation]) -> dict[str, Annotation]:
@@ -172,6 +173,17 @@ def _entity(source: Source, index: int, named: dict[str, Annotation]) -> None:
         (index, mark.line if mark else symbol.start_line),
         "high" if known and explicit else "medium",
     )
+
+
+def _joined(source: Source, index: int, marks: list[Annotation]) -> None:
+    """`@JoinTable(name = "owner_tags")` of a field or its getter."""
+    for mark in marks:
+        if mark.name in ("JoinTable", "CollectionTable"):
+            name = source.value(mark.arguments.named.get("name", ""))
+            schema = source.value(mark.arguments.named.get("schema", ""))
+            if name and "{" not in schema + name:
+                whole = f"{schema}.{name}" if schema else name
+                source.fact("db_table", f"{whole}|JPA", (index, mark.line))
 
 
 def _bean(source: Source, index: int, marks: list[Annotation]) -> None:

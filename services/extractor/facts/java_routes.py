@@ -1,4 +1,4 @@
-"""Which routes do the annotations of Spring, JAX-RS and Micronaut declare, and Ktor's blocks?"""
+"""Which routes do the annotations of Spring, JAX-RS and Micronaut declare, and the calls of Spring's and Ktor's builders?"""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ _MAPPINGS = {
 }  # fmt: skip
 _HTTP = {"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"}
 _MICRONAUT = {"Get": "GET", "Post": "POST", "Put": "PUT", "Delete": "DELETE", "Patch": "PATCH"}
+_FUNCTIONAL = (
+    "org.springframework.web.servlet.function",
+    "org.springframework.web.reactive.function.server",
+)
 _CLIENTS = frozenset({"FeignClient", "RegisterRestClient", "Client", "HttpExchange"})
 
 
@@ -83,6 +87,43 @@ def _ktor(source: Source, use: Use) -> None:
         source.route([use.name], f"{outer}/{path.strip('/')}".rstrip("/") or "/", use, "Ktor")
 
 
+def _functional(source: Source, use: Use) -> None:
+    """Spring's `route().GET("/x", handler::one)`, `route(GET("/x"), handler::one)`."""
+    found = source.call(use) if use.kind == CALL else None
+    if found is None or not found.positional or not source.imports_any(*_FUNCTIONAL):
+        return
+    path = source.value(found.positional[0])
+    if not path.startswith(("/", "{=")) and path != "":
+        return
+    handler = found.positional[-1] if len(found.positional) > 1 else ""
+    if not use.receiver or use.receiver.endswith("RequestPredicates"):  # the handler is beside it
+        text = source.after(use, 600)[found.end :]
+        beside = re.match(r"(?:\s*\.and\([^;]*?\)\))?\s*,\s*([\w.]+::\w+)", text)
+        handler = beside[1] if beside else ""
+        if not re.search(r"\b(?:route|andRoute)\(\s*(?:\w+\.)?$", source.line_before(use)):
+            return
+    elif not handler:
+        return
+    holder, _, name = handler.partition("::")
+    kind = source.type_of(holder, use.scope).partition("<")[0] or holder
+    named = f"{kind}.{name}" if name and re.fullmatch(r"\w+", kind) else ""
+    outer = source.prefix_at(use.start)
+    source.route([use.name], outer + path, use, "Spring", handler=named)
+
+
+def _nested(source: Source, use: Use) -> None:
+    """`.path("/x", builder -> ...)`, `.nest(path("/x"), ...)`."""
+    found = source.call(use) if use.kind == CALL and source.imports_any(*_FUNCTIONAL) else None
+    if found is None or len(found.positional) < 2:
+        return
+    given = re.match(r"(?:\w+\.)?path\(\s*(.+)\)$", found.positional[0])
+    prefix = source.value(given[1] if given else found.positional[0])
+    if prefix.startswith("/"):
+        source.open_block(use.end, source.prefix_at(use.start) + prefix)
+
+
+FUNCTIONAL: dict[str, Callable[[Source, Use], None]] = dict.fromkeys(_HTTP, _functional)
+FUNCTIONAL |= {"path": _nested, "nest": _nested}
 KTOR: dict[str, Callable[[Source, Use], None]] = dict.fromkeys(
     ("route", "get", "post", "put", "delete", "patch", "head", "options"), _ktor
 )

@@ -40,10 +40,20 @@ _OWN = frozenset(
 )
 
 
+_TYPED = re.compile(
+    r"(?:gin\.(?:Engine|RouterGroup|IRouter|IRoutes)|echo\.(?:Echo|Group)|chi\.(?:Router|Mux)|mux\.Router"
+    r"|fiber\.(?:App|Router|Group)|http\.ServeMux|httprouter\.Router|FastifyInstance|Express|Hono|FastAPI|Flask"
+    r"|APIRouter|Blueprint)\b"
+)
+_NAMED = frozenset({"app", "router", "fastify", "api", "bp", "blueprint"})
+
+
 def read(source: Source) -> None:
     _returned(source)
-    for name in {name for _, name in source.routers}:
+    for name in {name for _, name in source.routers} | _handed(source):
         plain = re.escape(name.rpartition(".")[2] if name.startswith(("self.", "this.")) else name)
+        if re.search(rf"{plain}\s*[,)]".encode(), source.data) is None:  # quicker than all calls
+            continue
         pattern = re.compile(
             rf"(?P<callee>require\(\s*['\"][^'\"]+['\"]\s*\)|[A-Za-z_$][\w.$]*)\s*\((?:\s*[&*]?[\w.]+\s*,)*\s*[&*]?(?:self\.|this\.)?{plain}\s*(?=[,)])".encode()
         )
@@ -69,6 +79,18 @@ def read(source: Source) -> None:
                 )
 
 
+def _handed(source: Source) -> set[str]:
+    """Return the parameters that are routers by their type; by their name where the file has routes."""
+    routes = any(fact.kind in ("route", "router", "mount") for fact in source.facts)
+    return {
+        plain
+        for symbol in source.symbols
+        for name, declared in symbol.params
+        if (plain := name.lstrip("*&$@"))
+        and (_TYPED.search(declared) if declared else routes and plain in _NAMED)
+    }
+
+
 def _returned(source: Source) -> None:
     """What a function makes and returns is mounted where the function's value is."""
     for (scope, name), key in source.routers.items():
@@ -77,9 +99,11 @@ def _returned(source: Source) -> None:
         symbol = source.symbols[scope]
         text = source.data[symbol.start_byte : symbol.end_byte]
         if re.search(rb"\breturn\s+&?\$?" + re.escape(name.encode()) + rb"\b", text):
-            source.fact(
-                "mount", "", (scope, symbol.start_line), owner="@" + symbol.name, target=":" + key
-            )
+            at, target = (scope, symbol.start_line), ":" + key
+            source.fact("mount", "", at, owner="@" + symbol.name, target=target)
+            if source.language == "go" and symbol.parent >= 0:  # types may have methods of one name
+                holder = source.symbols[symbol.parent].name
+                source.fact("mount", "", at, owner=f"@{holder}.{symbol.name}", target=target)
 
 
 def _function(target: str) -> str:

@@ -16,6 +16,8 @@ _RETHROWN = re.compile(rb"\bthrow\s+\$(\w+)\s*;")
 _MODELS = frozenset({"Model", "Authenticatable", "Pivot", "Eloquent", "MorphPivot"})
 _SUPERGLOBAL = re.compile(rb"\$(_ENV|_SERVER)\s*\[\s*(['\"])([A-Z][A-Z0-9_]*)\2\s*\]")
 _LISTS = frozenset({"middleware", "middlewareGroups", "routeMiddleware", "middlewareAliases"})
+_BINDINGS = {"bindings": "transient", "singletons": "singleton"}
+_BOUND = re.compile(r"([\w\\]+)::class\s*=>\s*([\w\\]+)::class")
 _DOC_TABLE = re.compile(r"@(?:ORM\\)?Table\(.*?name\s*=\s*\"([^\"]+)\"", re.DOTALL)
 
 
@@ -114,6 +116,14 @@ def _bind(source: Source, use: Use) -> None:
         )
 
 
+def _single(source: Source, use: Use) -> None:
+    """`$app->singleton(A::class, B::class)`, and the route `Route::singleton("profile", C::class)`."""
+    if use.receiver.startswith("Route"):
+        php_routes.resource(source, use)
+    else:
+        _bind(source, use)
+
+
 def _class(text: str) -> str:
     return text.removesuffix("::class").strip("'\"").lstrip("\\")
 
@@ -186,6 +196,7 @@ _HANDLERS |= dict.fromkeys(("env", "config", "getenv"), _config)
 _HANDLERS |= dict.fromkeys(
     ("bind", "singleton", "scoped", "instance", "bindIf", "singletonIf", "scopedIf"), _bind
 )
+_HANDLERS["singleton"] = _single
 _HANDLERS |= dict.fromkeys(("table", "create", "createTable", "rename", "dropIfExists"), _table)
 _HANDLERS |= dict.fromkeys(("abort", "abort_if", "abort_unless"), _abort)
 _HANDLERS |= dict.fromkeys(("middleware", "append", "prepend", "pushMiddleware"), _middleware)
@@ -287,6 +298,12 @@ def _field(source: Source, index: int) -> None:
                 (index, symbol.start_line),
                 "medium",
             )
+    elif name in _BINDINGS and source.imports_any("Illuminate\\Support"):
+        text = source.data[symbol.start_byte : symbol.end_byte].decode(errors="replace")
+        for found in _BOUND.finditer(text):
+            at = (index, source.line_of(symbol.start_byte + len(text[: found.start()].encode())))
+            value = f"{_class(found[1])} → {_class(found[2])}|{_BINDINGS[name]}"
+            source.fact("di_registration", value, at, "high", "Laravel")
     elif name in _LISTS and symbol.parent >= 0 and "Kernel" in source.symbols[symbol.parent].name:
         text = source.data[symbol.start_byte : symbol.end_byte].decode(errors="replace")
         for position, found in enumerate(re.finditer(r"([\w\\]+)::class", text), 1):

@@ -19,12 +19,20 @@ _VERBS = (
     "any",
     "match",
     "view",
+    "inertia",
     "redirect",
+    "permanentRedirect",
     "map",
 )
+_NAMED_VERBS = {
+    "any": "ANY", "view": "GET", "inertia": "GET", "redirect": "ANY", "permanentredirect": "ANY",
+}  # fmt: skip
 _RESOURCE = (
     ("index", "GET", ""), ("create", "GET", "/create"), ("store", "POST", ""), ("show", "GET", "/{}"),
     ("edit", "GET", "/{}/edit"), ("update", "PUT", "/{}"), ("update", "PATCH", "/{}"), ("destroy", "DELETE", "/{}"),
+)  # fmt: skip
+_SINGLETON = (
+    ("show", "GET", ""), ("edit", "GET", "/edit"), ("update", "PUT", ""), ("update", "PATCH", ""),
 )  # fmt: skip
 _APPS = re.compile(r"^\$(?:app|router|group|r|route|routes|api|this->app)$")
 _PREFIX = re.compile(r"\bprefix\(\s*((?:'[^']*'|\"[^\"]*\"|[^()])*)\)")
@@ -75,6 +83,10 @@ def _group(source: Source, use: Use) -> None:
             else {}
         )
         own = source.value(options["prefix"]) if "prefix" in options else ""
+        for item in expressions.items(options.get("middleware", ""), "php"):
+            name = item.removesuffix("::class") if "::class" in item else source.value(item)
+            position = source.next_position(source.function_of(use.scope))
+            source.fact("middleware", f"{name}|pos:{position}", use, "high", "middleware")
         own = "/".join(part for part in (_chain_prefix(source, use), own.strip("/")) if part)
         named = _LARAVEL_CONTROLLER.search(_statement(source, use))
         controller = named[1] if named else controller
@@ -113,9 +125,7 @@ def verb(source: Source, use: Use) -> None:
     path = source.value(texts[0])
     if slim and not (path.startswith("/") or path in ("", "[/]")):
         return
-    methods = [
-        {"any": "ANY", "view": "GET", "redirect": "GET"}.get(name.lower(), name) for name in methods
-    ]
+    methods = [_NAMED_VERBS.get(name.lower(), name) for name in methods]
     outer, controller = _around(source, use)
     own = "/".join(
         part for part in (_chain_prefix(source, use) if laravel else "", path.strip("/")) if part
@@ -137,6 +147,7 @@ def _add(
 ) -> None:
     if path.strip("/") and not expressions.tells(path):
         return
+    target = _controller(source, handler)
     for method in methods:
         index = source.symbol_named(handler)
         at = (index, use.line) if handler and index >= 0 else (use.scope, use.line)
@@ -154,11 +165,24 @@ def _add(
             confidence,
             framework,
             owner,
-            f":{handler}" if handler and index < 0 else "",
+            target if handler and index < 0 else "",
         )
 
 
+def _controller(source: Source, handler: str) -> str:
+    """Spell a controller's method by the file of the class that is imported under its name."""
+    name, _, method = handler.partition(".")
+    for each in source.imports:
+        if each.alias == name:
+            whole = "\\".join(part for part in (each.module, each.name) if part)
+            last = whole.rpartition("\\")[2]
+            return f"{whole.partition(chr(92))[2] or whole}:{last}.{method}"
+    return f":{handler}"
+
+
 def _handler(text: str, controller: str) -> str:
+    if re.match(r"\[\s*['\"]", text):
+        text = expressions.entries(text, "php").get("uses", "")
     pair = re.match(r"\[\s*([\w\\]+)::class\s*,\s*['\"](\w+)['\"]", text)
     if pair:
         return f"{pair[1].rpartition(chr(92))[2]}.{pair[2]}"
@@ -172,28 +196,36 @@ def _handler(text: str, controller: str) -> str:
     return f"{controller.rpartition(chr(92))[2]}.{action[1]}" if action and controller else ""
 
 
-def _resource(source: Source, use: Use) -> None:
+def resource(source: Source, use: Use) -> None:
     found = source.call(use) if use.kind == CALL and _laravel(source, use) else None
-    if found is None or len(found.positional) < 2:
+    if found is None or not found.positional:
         return
-    name = source.value(found.positional[0]).strip("/")
+    text = source.after(use, 800)[found.end :].partition(";")[0]
+    if use.name.endswith("s"):
+        for name, controller in expressions.entries(found.positional[0], "php").items():
+            _resources(source, use, name, controller, text, found.get(1))
+    elif len(found.positional) > 1:
+        name = source.value(found.positional[0])
+        _resources(source, use, name, found.positional[1], text, found.get(2))
+
+
+def _resources(source: Source, use: Use, name: str, controller: str, text: str, given: str) -> None:
+    name = name.strip("/")
     outer, _ = _around(source, use)
     chained = _chain_prefix(source, use)
     parts = name.split(".")
     base = "/".join(f"{part}/{{{_singular(part)}}}" for part in parts[:-1])
     path = "/".join(part for part in (outer.strip("/"), chained, base, parts[-1]) if part)
-    text = source.after(use, 800)[found.end :].partition(";")[0]
     only, without = re.search(r"only\(([^)]*)\)", text), re.search(r"except\(([^)]*)\)", text)
-    options = expressions.entries(found.get(2), "php")
+    options = expressions.entries(given, "php")
     wanted = set(re.findall(r"\w+", only[1] if only else options.get("only", "")))
     unwanted = set(re.findall(r"\w+", without[1] if without else options.get("except", "")))
-    if use.name == "apiResource":
+    if use.name.startswith("api"):
         unwanted |= {"create", "edit"}
     controller = (
-        _handler(found.positional[1], "").partition(".")[0]
-        or found.positional[1].strip("'\"").rpartition("\\")[2]
+        _handler(controller, "").partition(".")[0] or controller.strip("'\"").rpartition("\\")[2]
     )
-    for action, method, tail in _RESOURCE:
+    for action, method, tail in _SINGLETON if use.name.endswith("ingleton") else _RESOURCE:
         if (wanted and action not in wanted) or action in unwanted:
             continue
         whole = f"/{path}" + tail.replace("{}", "{" + _singular(parts[-1].rpartition("/")[2]) + "}")
@@ -247,21 +279,27 @@ def _routes(source: Source, index: int) -> list[tuple[str, list[str], int]]:
             or symbol.kind != "class"
             or "name" in mark.arguments.named
         ):
-            path = source.value(mark.arguments.get(0, "path"))
+            written = mark.arguments.get(0, "path")
+            paths = list(expressions.entries(written, "php").values())  # one for each language
             listed = mark.arguments.named.get("methods", "")
             methods = (
                 [source.value(item) for item in expressions.items(listed, "php")] if listed else []
             )
             methods = [re.sub(r".*METHOD_|\}", "", method) for method in methods]
-            found.append((path, [method for method in methods if method] or ["ANY"], mark.line))
-    for written in re.finditer(
+            methods = [method for method in methods if method] or ["ANY"]
+            found += [(source.value(each), methods, mark.line) for each in paths or [written]]
+    for documented in re.finditer(
         r"@Route\(\s*\"([^\"]*)\"(.*?)\)\s*(?:$|\n|\*)", symbol.doc, re.DOTALL
     ):
-        methods = re.findall(r"\"([A-Z]+)\"", written[2].partition("methods")[2].partition("}")[0])
-        found.append((written[1], methods or ["ANY"], symbol.start_line))
+        methods = re.findall(
+            r"\"([A-Z]+)\"", documented[2].partition("methods")[2].partition("}")[0]
+        )
+        found.append((documented[1], methods or ["ANY"], symbol.start_line))
     return found
 
 
 HANDLERS: dict[str, Callable[[Source, Use], None]] = dict.fromkeys(_VERBS, verb)
-HANDLERS |= dict.fromkeys(("resource", "apiResource"), _resource)
+HANDLERS |= dict.fromkeys(
+    ("resource", "apiResource", "resources", "apiResources", "apiSingleton"), resource
+)
 HANDLERS |= {"group": _group}

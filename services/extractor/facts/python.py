@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from services.extractor.facts import logs, python_routes, python_tornado
+from services.extractor.facts import logs, python_lists, python_routes, python_tornado
 from services.extractor.facts.source import CALL, DECORATOR, Source, Use
 from services.surfaces import expressions
 
@@ -18,7 +18,8 @@ _PROVIDERS = {
     "ContextLocalSingleton": "scoped", "Coroutine": "transient", "Object": "singleton",
 }  # fmt: skip
 _DEPENDS = re.compile(
-    r"(\w+)\s*:\s*(?:Annotated\[\s*)?([\w.\[\], |]+?)\s*(?:=\s*|,\s*)(?:fastapi\.)?$"
+    r"(?:\w+\s*:\s*(?:\w+\.)?(?:Annotated\[\s*)?|\bAnnotated\[\s*)([\w.\[\], |]+?)\s*(?:=\s*|,\s*)"
+    r"(?:fastapi\.)?$"
 )
 _BARE_RAISE = re.compile(rb"raise[ \t]*(?:#[^\n]*)?(?:\r?\n|\Z)")
 _RETRYING = ("tenacity", "retrying", "retry", "backoff", "stamina")
@@ -104,7 +105,7 @@ def _depends(source: Source, use: Use) -> None:
         return
     implementation = found.get(0, "dependency").split("(")[0].strip()
     declared = _DEPENDS.search(source.line_before(use))
-    service = declared[2] if declared else implementation
+    service = declared[1] if declared else implementation
     if service:
         source.fact(
             "di_registration",
@@ -197,7 +198,11 @@ def _retry(source: Source, use: Use) -> None:
         and source.imports_any("urllib3", "requests", "redis.retry")
     ):
         _policy(source, use, "urllib3" if source.imports_any("urllib3", "requests") else "redis")
-    elif use.name in ("Retrying", "AsyncRetrying") and source.imports_any("tenacity"):
+    elif (
+        use.name in ("Retrying", "AsyncRetrying")
+        and use.kind == CALL
+        and source.imports_any("tenacity")
+    ):
         _policy(source, use, "tenacity")
 
 
@@ -228,7 +233,7 @@ _HANDLERS |= dict.fromkeys(_PROVIDERS, _provider)
 _HANDLERS |= dict.fromkeys(
     ("debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"), _log
 )
-_HANDLERS = {**python_routes.HANDLERS, **_HANDLERS}
+_HANDLERS = {**python_routes.HANDLERS, **python_lists.HANDLERS, **_HANDLERS}
 
 
 def read(source: Source) -> None:

@@ -25,17 +25,24 @@ _ROUTERS = {
     "APIFlask": "apiflask", "Bottle": "bottle", "NinjaAPI": "ninja", "Router": "ninja",
     "Application": "aiohttp",
 }  # fmt: skip
+_AS_VIEW = re.compile(r"\.as_view\([\s\S]*")
+_WRAPPING = re.compile(r"^(?:[\w.]+\((?:(?:[^()]|\([^()]*\))*\)\()?\s*)+(?=[\w.]+\.as_view\()")
+_MIDDLEWARE_LISTS = ("MIDDLEWARE", "MIDDLEWARE_CLASSES")
+_ADDED = re.compile(
+    rb"^[ \t]*MIDDLEWARE\s*(?:\+=\s*(?=[\[(])|\.(?:append|insert)(?=\())", re.MULTILINE
+)
+_REST = "Django REST framework"
 _DJANGO = ("django.urls", "django.conf.urls", "django.urls.conf")
 
 
-def _framework(source: Source) -> tuple[str, str]:
+def framework_of(source: Source) -> tuple[str, str]:
     for module, name in _FRAMEWORKS:
         if source.imports_any(module):
             return name, "high"
     return "", "medium"
 
 
-def _methods(source: Source, found: Arguments, default: tuple[str, ...]) -> list[str]:
+def methods_of(source: Source, found: Arguments, default: tuple[str, ...]) -> list[str]:
     written = found.named.get("methods", "")
     if written.isidentifier():
         written = source.declared(written)
@@ -45,7 +52,7 @@ def _methods(source: Source, found: Arguments, default: tuple[str, ...]) -> list
     return names or list(default)
 
 
-def _verb(source: Source, use: Use) -> None:
+def verb(source: Source, use: Use) -> None:
     """`@router.get("/x")`, and Flask's `@app.route`."""
     if use.kind != DECORATOR or not use.receiver:
         return
@@ -55,14 +62,14 @@ def _verb(source: Source, use: Use) -> None:
     text = found.get(0, "path", "rule")
     path = source.literal(use, text) if text else ""
     owner = source.router(use.receiver, use.scope)
-    framework, confidence = _framework(source)
+    framework, confidence = framework_of(source)
     if not path.startswith(("/", "{=", "{?}")) and not (owner and path == ""):
         return
     if path.startswith("{") and not owner and confidence != "high":
         return
-    methods = [use.name]
+    methods = ["ANY" if use.name == "view" else use.name]
     if use.name in ("route", "api_route", "websocket", "websocket_route"):
-        methods = _methods(source, found, ("GET",)) if "route" in use.name else ["WEBSOCKET"]
+        methods = methods_of(source, found, ("GET",)) if "route" in use.name else ["WEBSOCKET"]
         methods = ["WEBSOCKET"] if use.name.startswith("websocket") else methods
         decorated = source.symbols[use.scope] if use.scope >= 0 else None
         if decorated is not None and decorated.kind == "class":
@@ -82,31 +89,33 @@ def _class_methods(source: Source, index: int) -> list[str]:
 
 
 def _add_route(source: Source, use: Use) -> None:
-    """`app.add_api_route("/x", f, methods=[...])`, `add_url_rule`, `add_get`, Starlette's `Route`."""
+    """`app.add_api_route("/x", f, methods=[...])`, `add_url_rule`, `add_get`."""
     found = source.call(use) if use.kind == CALL else None
     if found is None:
         return
-    framework, confidence = _framework(source)
-    if use.name in ("Route", "WebSocketRoute") and framework not in ("Starlette", "FastAPI"):
-        return
-    path = source.literal(use, found.get(0, "path", "rule"))
+    framework, confidence = framework_of(source)
+    listed = use.name == "add_route" and len(found.positional) > 2 and framework in ("aiohttp", "")
+    first = 1 if listed else 0  # aiohttp's `add_route("GET", "/x", f)`
+    path = source.literal(use, found.get(first, "path", "rule"))
     if not path.startswith(("/", "{=")) or (path.startswith("{") and confidence != "high"):
         return
     verb = re.fullmatch(r"add_(get|post|put|delete|patch|head|options)", use.name)
-    handler = found.get(2 if use.name == "add_url_rule" else 1, "endpoint", "view_func", "handler")
     if use.name == "add_url_rule":
-        handler = found.named.get("view_func") or (
-            found.positional[2] if len(found.positional) > 2 else ""
-        )
-    methods = [verb[1]] if verb else _methods(source, found, ("GET",))
-    if use.name == "add_route" and framework in ("aiohttp", "Falcon") and framework == "Falcon":
+        handler = found.get(2, "view_func")
+    else:
+        handler = found.get(first + 1, "endpoint", "view_func", "handler")
+    methods = [verb[1]] if verb else methods_of(source, found, ("GET",))
+    if listed:
+        written = source.value(found.positional[0])
+        methods = [written] if written.isalpha() else ["ANY"]
+    elif use.name == "add_view" or (use.name == "add_route" and framework == "Falcon"):
         methods = ["ANY"]
-    plain = re.sub(r"\.as_view\(.*", "", handler, flags=re.DOTALL)
+    handler = made if _AS_VIEW.search(made := source.declared(handler)) else handler
+    plain = _AS_VIEW.sub("", handler)
     if plain != handler and "methods" not in found.named:
         methods = ["ANY"]
-    handler = plain
     owner = source.router(use.receiver.removesuffix(".router"), use.scope)
-    source.route(methods, path, use, framework, confidence, owner, handler)
+    source.route(methods, path, use, framework, confidence, owner, plain)
 
 
 def _add_resource(source: Source, use: Use) -> None:
@@ -123,7 +132,7 @@ def _add_resource(source: Source, use: Use) -> None:
             source.route(methods, path, use, "Flask-RESTful", "high", owner, handler)
 
 
-def _router(source: Source, use: Use) -> None:
+def router(source: Source, use: Use) -> None:
     if use.kind != CALL:
         return
     module = _ROUTERS[use.name]
@@ -160,8 +169,8 @@ def _mount(source: Source, use: Use) -> None:
         child, prefix = found.get(1, "app"), found.positional[0]
         if not source.value(prefix).startswith("/"):
             return
-    elif use.name == "add_router":
-        child, prefix = found.get(1, "router"), found.positional[0]
+    elif use.name in ("add_router", "add_subapp"):
+        child, prefix = found.get(1, "router", "subapp"), found.positional[0]
     target = source.target(child, use.scope)
     if not target:
         return
@@ -177,26 +186,26 @@ def _middleware(source: Source, use: Use) -> None:
         found = source.call(use)
         if found and found.positional:
             name = found.positional[0]
-            _positioned(source, use, name, *_framework(source))
+            positioned(source, use, name, *framework_of(source))
     elif use.kind == DECORATOR and use.receiver:
-        framework, confidence = _framework(source)
+        framework, confidence = framework_of(source)
         if framework and use.scope >= 0:
-            _positioned(source, use, source.symbols[use.scope].name, framework, confidence)
+            positioned(source, use, source.symbols[use.scope].name, framework, confidence)
 
 
 def _hook(source: Source, use: Use) -> None:
-    framework, confidence = _framework(source)
+    framework, confidence = framework_of(source)
     if not framework or not use.receiver:
         return
     if use.kind == DECORATOR and use.scope >= 0:
-        _positioned(source, use, source.symbols[use.scope].name, framework, confidence)
+        positioned(source, use, source.symbols[use.scope].name, framework, confidence)
     elif use.kind == CALL:
         found = source.call(use)
         if found and found.positional and re.fullmatch(r"[\w.]+", found.positional[0]):
-            _positioned(source, use, found.positional[0], framework, confidence)
+            positioned(source, use, found.positional[0], framework, confidence)
 
 
-def _positioned(source: Source, use: Use, name: str, framework: str, confidence: str) -> None:
+def positioned(source: Source, use: Use, name: str, framework: str, confidence: str) -> None:
     """Count per body: the function around it, for decorators around the decorated function."""
     scope = use.scope
     if use.kind == DECORATOR and scope >= 0:
@@ -222,25 +231,33 @@ def _path(source: Source, use: Use) -> None:
     if use.name in ("re_path", "url"):
         route = plain_pattern(route)
     view = found.get(1, "view")
-    owner, outer = _around(source, use)
+    owner, outer = around(source, use)
     included = re.match(r"(?:\w+\.)?include\s*\(", view)
     if included:
         _include(source, use, view, included.end() - 1, outer + route, owner)
         return
-    view = re.sub(r"^(?:\w+\()+(?=[\w.]+\.as_view\()", "", view)
-    view = re.sub(r"\.as_view\([\s\S]*", "", view)
-    wrapped = re.match(r"[\w.]+\(\s*([A-Za-z_][\w.]*)\s*[,)]", view)
+    view = _WRAPPING.sub("", view)
+    made = source.function_of(use.scope) >= 0  # where such a list is included, no file may tell
+    confidence = "medium" if made else "high"
+    actions = re.match(r"([\w.]+)\.as_view\(\s*(?=\{)", view)  # of a view set
+    if actions:
+        verbs = expressions.entries(view[actions.end() :], "python").items()
+        for verb, name in verbs:
+            handler = f"{actions[1]}.{source.value(name)}"
+            source.route([verb], outer + route, use, "Django", confidence, owner, handler)
+        return
+    view = _AS_VIEW.sub("", view)
+    wrapped = re.match(
+        r"(?:[\w.]+\((?:[^()]|\([^()]*\))*\))?[\w.]*\(\s*([A-Za-z_][\w.]*)\s*[,)]", view
+    )
     view = wrapped[1] if wrapped else view
     if not route and view.endswith(".urls"):
         return
     handler = view if re.fullmatch(r"[\w.]+", view) else ""
-    made = source.function_of(use.scope) >= 0  # where such a list is included, no file may tell
-    source.route(
-        ["ANY"], outer + route, use, "Django", "medium" if made else "high", owner, handler
-    )
+    source.route(["ANY"], outer + route, use, "Django", confidence, owner, handler)
 
 
-def _around(source: Source, use: Use) -> tuple[str, str]:
+def around(source: Source, use: Use) -> tuple[str, str]:
     """Return the list a pattern stands in, and the prefix of the inline includes around it."""
     while source.includes and source.includes[-1][0] <= use.start:
         source.includes.pop()
@@ -262,7 +279,7 @@ def _include(source: Source, use: Use, view: str, at: int, prefix: str, owner: s
         text = expressions.split(text, 0, "python")[0][0]
     if text.startswith(("[", "(")):
         text_bytes = source.data[use.end :]
-        source.includes.append((_balanced_end(text_bytes) + use.end, prefix))
+        source.includes.append((balanced_end(text_bytes) + use.end, prefix))
         return
     if text[:1] in "'\"":
         target = source.value(text) + ":urlpatterns"
@@ -273,17 +290,24 @@ def _include(source: Source, use: Use, view: str, at: int, prefix: str, owner: s
     source.fact("mount", prefix, use, owner=owner, target=target, detail="Django")
 
 
-def _balanced_end(data: bytes) -> int:
+def balanced_end(data: bytes) -> int:
     text = data[:60_000].decode(errors="replace")
     at = text.find("(")
     return len(text[: expressions.split(text, at, "python")[1]].encode()) if at >= 0 else 0
 
 
+def _translated(source: Source, use: Use) -> None:
+    """What `i18n_patterns` holds begins with a language, which no file tells."""
+    if use.kind == CALL and source.imports_any(*_DJANGO):
+        end = balanced_end(source.data[use.end :])
+        source.includes.append((use.end + end, expressions.UNKNOWN + "/"))
+
+
 def _register(source: Source, use: Use) -> None:
     """Django REST framework: `router.register("users", UserViewSet)`."""
-    if use.kind != CALL or "router" not in use.receiver.lower():
-        return
     owner = source.router(use.receiver, use.scope)
+    if use.kind != CALL or not (owner or "router" in use.receiver.lower()):
+        return
     if not source.imports_any(
         "rest_framework", "rest_framework_nested", "rest_framework_extensions"
     ) and (not owner or owner.startswith("@") or not source.imports_any(*_DJANGO)):
@@ -292,54 +316,67 @@ def _register(source: Source, use: Use) -> None:
     if found is None or len(found.positional) < 2:
         return
     prefix = plain_pattern(source.literal(use, found.positional[0]))
-    source.route(
-        ["VIEWSET"], prefix, use, "Django REST framework", "high", owner, found.positional[1]
-    )
+    declared = source.declared(use.receiver).replace(" ", "")
+    framework = _REST + (" without slash" if "trailing_slash=False" in declared else "")
+    source.route(["VIEWSET"], prefix, use, framework, "high", owner, found.positional[1])
 
 
 def _rest_router(source: Source, use: Use) -> None:
     name = source.assigned_to(use)
-    if use.kind == CALL and name:
-        source.add_router(use, name, "", "", "Django REST framework")
+    if use.kind != CALL or not name:
+        return
+    found = source.call(use)
+    prefix = parent = ""
+    if use.name.startswith("Nested") and found and len(found.positional) > 1:
+        lookup = source.value(found.get(2, "lookup")) or "nested"
+        prefix = f"{source.value(found.positional[1])}/<{lookup}_pk>"
+        parent = source.target(found.positional[0], use.scope)
+        parent = parent.removeprefix(":") if parent.startswith(":") else "=" + parent
+    source.add_router(use, name, prefix, parent, _REST)
 
 
 def finish(source: Source) -> None:
     """Add what symbols tell without a use: tables, settings fields, the middleware list."""
-    for index, symbol in enumerate(source.symbols):
-        if symbol.kind in ("variable", "constant") and symbol.name in (
-            "MIDDLEWARE",
-            "MIDDLEWARE_CLASSES",
-        ):
-            text = source.data[symbol.start_byte : symbol.end_byte].decode(errors="replace")
-            text = text.partition("=")[2].strip()
-            for position, item in enumerate(expressions.items(text, "python"), 1):
-                name = source.value(item)
-                if name and "{" not in name:
-                    at = (
-                        index,
-                        source.line_of(
-                            symbol.start_byte
-                            + max(
-                                0,
-                                source.data[symbol.start_byte : symbol.end_byte].find(
-                                    name.encode()
-                                ),
-                            )
-                        ),
-                    )
-                    source.fact("middleware", f"{name}|pos:{position}", at, "high", "Django")
+    _listed_middleware(source)
     python_tables.read(source)
 
 
-HANDLERS: dict[str, Callable[[Source, Use], None]] = dict.fromkeys(_METHODS, _verb)
-HANDLERS |= dict.fromkeys(("route", "api_route", "websocket", "websocket_route"), _verb)
+def _listed_middleware(source: Source) -> None:
+    """Django's settings: `MIDDLEWARE = [...]`, and what is added to the list further down."""
+    position = 0
+    for index, symbol in enumerate(source.symbols):
+        if symbol.kind in ("variable", "constant") and symbol.name in _MIDDLEWARE_LISTS:
+            text = source.data[symbol.start_byte : symbol.end_byte].decode(errors="replace")
+            start, text = symbol.start_byte, text.partition("=")[2].strip()
+            position = _layers(source, text, index, start, position)
+    if position:
+        for found in _ADDED.finditer(source.data):
+            text = source.data[found.end() : found.end() + 4_000].decode(errors="replace")
+            scope = source.at(found.start())[0]
+            position = _layers(source, text, scope, found.end(), position)
+
+
+def _layers(source: Source, text: str, scope: int, start: int, position: int) -> int:
+    """Add what a list names behind a position; return the last one's."""
+    for item in expressions.items(text, "python"):
+        name = source.value(item)
+        if name and "{" not in name and "." in name:
+            position += 1
+            line = source.line_of(max(start, source.data.find(name.encode(), start)))
+            source.fact("middleware", f"{name}|pos:{position}", (scope, line), "high", "Django")
+    return position
+
+
+HANDLERS: dict[str, Callable[[Source, Use], None]] = dict.fromkeys(_METHODS, verb)
+HANDLERS |= dict.fromkeys(("route", "api_route", "websocket", "websocket_route"), verb)
 HANDLERS |= dict.fromkeys(
-    ("add_api_route", "add_url_rule", "add_route", "add_api_websocket_route", "Route",
+    ("add_api_route", "add_url_rule", "add_route", "add_api_websocket_route", "add_view",
      "add_get", "add_post", "add_put", "add_delete", "add_patch", "add_head"), _add_route
 )  # fmt: skip
-HANDLERS |= dict.fromkeys(_ROUTERS, _router)
+HANDLERS |= dict.fromkeys(_ROUTERS, router)
 HANDLERS |= dict.fromkeys(
-    ("include_router", "register_blueprint", "mount", "add_namespace", "add_router"), _mount
+    ("include_router", "register_blueprint", "mount", "add_namespace", "add_router", "add_subapp"),
+    _mount,
 )
 HANDLERS |= dict.fromkeys(("path", "re_path", "url"), _path)
 HANDLERS |= dict.fromkeys(
@@ -350,5 +387,6 @@ HANDLERS |= dict.fromkeys(("before_request", "after_request", "before_app_reques
 HANDLERS |= {
     "add_resource": _add_resource,
     "register": _register,
+    "i18n_patterns": _translated,
     "Table": python_tables.table_call,
 }

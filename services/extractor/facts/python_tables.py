@@ -9,6 +9,7 @@ from services.extractor.facts.source import CALL, Source, Use
 from services.surfaces import expressions
 
 _ABSTRACT = re.compile(r"\babstract\s*=\s*True")
+_MODELS = frozenset({"models.Model", "Model"})
 _SETTINGS = frozenset({"BaseSettings", "pydantic_settings.BaseSettings", "pydantic.BaseSettings"})
 
 
@@ -58,12 +59,28 @@ def _class(source: Source, index: int, fields: dict[int, dict[str, Symbol]]) -> 
                 f"{_joined(schema[1] if schema else '', name)}|SQLAlchemy",
                 (index, symbol.start_line),
             )
-    elif "SQLModel" in symbol.bases and "table=True" in symbol.signature.replace(" ", ""):
+    elif "table=True" in symbol.signature.replace(" ", "") and (
+        "SQLModel" in symbol.bases or source.imports_any("sqlmodel")
+    ):
         source.fact("db_table", f"{symbol.name.lower()}|SQLModel", (index, symbol.start_line))
+    elif "db.Model" in symbol.bases:
+        _named_for_class(source, index, own)
     elif symbol.bases and source.imports_any("django.db", "django.contrib.gis.db"):
         _django(source, index, own)
-    if _SETTINGS.intersection(symbol.bases):
+    if _made_of(source, index, _SETTINGS, frozenset()):
         _settings(source, index, own)
+
+
+def _named_for_class(source: Source, index: int, own: dict[str, Symbol]) -> None:
+    """Flask-SQLAlchemy calls a model's table like its class; without a column it has none."""
+    symbol = source.symbols[index]
+    if "__abstract__" in own or "__table__" in own:
+        return
+    if not any(re.search(r"\b(?:Column|mapped_column)\(", each.signature) for each in own.values()):
+        return
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<!^)(?=[A-Z][a-z])", "_", symbol.name).lower()
+    confidence = source.confidence("flask_sqlalchemy")
+    source.fact("db_table", f"{name}|SQLAlchemy", (index, symbol.start_line), confidence)
 
 
 def _django(source: Source, index: int, own: dict[str, Symbol]) -> None:
@@ -72,7 +89,7 @@ def _django(source: Source, index: int, own: dict[str, Symbol]) -> None:
         symbol.parent >= 0 and source.symbols[symbol.parent].kind != "class"
     ):
         return
-    direct = any(base in ("models.Model", "Model") for base in symbol.bases)
+    direct = _made_of(source, index, _MODELS | _renamed(source), frozenset())
     if not direct and not any("models." in field.signature for field in own.values()):
         return
     if not direct and any(
@@ -114,6 +131,25 @@ def _django(source: Source, index: int, own: dict[str, Symbol]) -> None:
             (index, symbol.start_line),
             "high" if direct else "medium",
         )
+
+
+def _renamed(source: Source) -> frozenset[str]:
+    """`from django.contrib.gis.db import models as geo` makes models of `geo.Model`."""
+    return frozenset(
+        f"{each.alias}.Model"
+        for each in source.imports
+        if each.name == "models" and each.module.startswith("django.") and each.alias
+    )
+
+
+def _made_of(source: Source, index: int, roots: frozenset[str], below: frozenset[int]) -> bool:
+    """Tell whether a class of this file is one of the roots', itself or by a base declared here."""
+    if index < 0 or index in below:
+        return False
+    return any(
+        base in roots or _made_of(source, source.symbol_named(base), roots, below | {index})
+        for base in source.symbols[index].bases
+    )
 
 
 def _app_label(path: str) -> str:

@@ -9,7 +9,7 @@ from services.surfaces import expressions, sql
 
 _STATEMENT_CHARS = 6_000
 _OBJECT_QUERY = re.compile(
-    rb"(?:create(?:Named)?Query|@(?:Named)?Query|\bquery)\s*(?:\(|=)[^;{}]*$"
+    rb"(?:create(?:Named)?Query|@(?:Named)?Query)\s*\([^;{}]*$|\b\w*(?:[qQ]uery|[jJ]pql|[hH]ql)\s*=[^;{}]*$"
 )
 _JOINED = re.compile(r"\s*[+.\\]?\s*(?:\n\s*)?[+.]?\s*")
 
@@ -36,6 +36,8 @@ def _is_object_query(source: Source, position: int) -> bool:
     found = _OBJECT_QUERY.search(before)
     if found is None:
         return False
+    if not found[0].startswith((b"create", b"@")) and b"createQuery(" not in source.data:
+        return False  # a variable that is only called like one
     statement = source.data[position : position + 2_000].partition(b";")[0]
     return b"nativeQuery" not in found[0] + statement
 
@@ -44,6 +46,8 @@ def _statement(source: Source, position: int) -> tuple[str, int]:
     """Return the string at a position with what is joined to it, and how many bytes that is."""
     quote = source.data[position : position + 1]
     start = position - 2 if source.data[position - 2 : position + 1] == quote * 3 else position
+    while source.language == "csharp" and source.data[start - 1 : start] in (b"@", b"$"):
+        start -= 1
     text = source.data[start : start + _STATEMENT_CHARS].decode(errors="replace")
     kind = expressions.family(source.language)
     pattern = expressions.string_pattern(kind)
@@ -57,4 +61,4 @@ def _statement(source: Source, position: int) -> tuple[str, int]:
         at = joined.end() if joined else found.end()
         if joined is None or text[found.end() : at] == "":
             break
-    return " ".join(pieces), max(1, len(text[:at].encode()))
+    return " ".join(pieces), max(1, len(text[:at].encode()) - (position - start))

@@ -32,7 +32,6 @@ def read_facts(source: Source) -> tuple[Fact, ...]:
     _reader(module)(source)
     if source.language not in _TEXTS:
         raw_sql.read(source)
-    if source.routers:
         passing.read(source)
     return tuple(sorted(set(source.facts), key=_order))
 

@@ -17,6 +17,11 @@ _WORD = re.compile(r"^\s*(?:\w+\.)?(\w+[?!]?)\b(?!\s*[=.])(.*)$")
 _OPENS = re.compile(
     r"\bdo\b\s*(?:\|[^|]*\|)?\s*$|^\s*(?:if|unless|case|begin|while|def|class|module)\b"
 )
+_INLINE_BLOCK = re.compile(  # member { get :preview }
+    r"^\s*((?:member|collection|concern|resources?|namespace|scope)\b[^{}]*?)\s*\{\s*"
+    r"((?:get|post|put|patch|delete|match|resources?)\b[^{}]*?)\s*\}\s*$"
+)
+_CONCERN = re.compile(r"^\s*concern\s*\(?\s*:(\w+).*\bdo\b")
 _ACTIONS = (
     ("index", "GET", "", ""), ("create", "POST", "", ""), ("new", "GET", "/new", ""),
     ("show", "GET", "", ":id"), ("edit", "GET", "/edit", ":id"), ("update", "PATCH", "", ":id"),
@@ -32,6 +37,7 @@ class _Block(NamedTuple):
     controller: str = ""
     kind: str = ""  # resources, resource, member, collection, ""
     member: str = ""  # path of one of a resource
+    shallow: bool = False  # what is nested is reached without what is around it
 
 
 def read(source: Source) -> None:
@@ -44,10 +50,32 @@ class _Routes:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.blocks: list[_Block] = []
+        self.concerns: dict[str, list[tuple[int, str]]] = {}
 
     def read(self) -> None:
-        for number, line in _logical_lines(self.source.data.decode(errors="replace")):
+        self._lines(_logical_lines(self.source.data.decode(errors="replace")))
+
+    def _lines(self, lines: list[tuple[int, str]]) -> None:
+        depth = len(self.blocks)
+        kept: list[tuple[int, str]] | None = None  # the lines of an open concern
+        for number, line in lines:
             stripped = line.strip()
+            concern = _CONCERN.match(line)
+            if concern and kept is None:
+                kept = self.concerns[concern[1]] = []
+                self.blocks.append(_Block())
+                depth = len(self.blocks)
+                continue
+            if kept is not None:
+                ended = re.match(r"end\b", stripped) and len(self.blocks) == depth
+                if not ended:
+                    kept.append((number, line))
+                    if _OPENS.search(line):
+                        self.blocks.append(_Block())
+                    elif re.match(r"end\b", stripped):
+                        self.blocks.pop()
+                    continue
+                kept = None
             if re.match(r"end\b", stripped):
                 if self.blocks:
                     self.blocks.pop()
@@ -84,10 +112,13 @@ class _Routes:
             return _Block(kind=word)
         if word == "controller" and names:
             return _Block(controller=names[0])
-        if word == "concern":
-            return _Block(prefix="\0")
+        if word == "concerns":
+            self._concerned(" ".join(found.positional))
+            return _Block()
         if word in (*_VERBS, "match", "root", "mount"):
             self._route(word, names, named, found, number)
+        elif word == "shallow":
+            return _Block(shallow=True)
         elif word in (
             "with_options",
             "constraints",
@@ -95,7 +126,6 @@ class _Routes:
             "authenticate",
             "authenticated",
             "unauthenticated",
-            "shallow",
             "draw",
             "nested",
         ):
@@ -119,8 +149,6 @@ class _Routes:
         """Return the path around; nested resources add the id of the one around them."""
         path = ""
         for at, block in enumerate(self.blocks):
-            if block.prefix == "\0":
-                return "\0"
             following = self.blocks[at + 1].kind if at + 1 < len(self.blocks) else inside
             if block.kind == "resources":
                 path += (
@@ -128,11 +156,15 @@ class _Routes:
                     if following == "collection"
                     else block.member
                     if following in ("member",)
-                    else block.prefix + "/:" + _singular(block.prefix) + "_id"
+                    else f"{block.prefix}/:{_singular(block.prefix)}_{block.member.rpartition(':')[2]}"
                 )
             else:
                 path += block.prefix
         return path
+
+    def _outside(self) -> str:
+        """Return the path around without the resources in it."""
+        return "".join(block.prefix for block in self.blocks if not block.kind)
 
     def _module(self) -> str:
         return "".join(block.module for block in self.blocks)
@@ -157,15 +189,15 @@ class _Routes:
             module = self._module() + (named["module"] + "/" if "module" in named else "")
             wanted = _listed(named.get("only")), _listed(named.get("except"))
             identifier = ":" + named.get("param", "id")
+            shallow = named.get("shallow") == "true" or any(each.shallow for each in self.blocks)
             block = _Block(
                 part,
                 named["module"] + "/" if "module" in named else "",
                 controller,
                 word,
                 f"{part}/{identifier}",
+                shallow,
             )
-            if inside == "\0":
-                continue
             for action, verb, tail, one in _ACTIONS:
                 if (wanted[0] is not None and action not in wanted[0]) or (
                     wanted[1] and action in wanted[1]
@@ -174,10 +206,22 @@ class _Routes:
                 if word == "resource" and action == "index":
                     continue
                 member = f"/{identifier}" if one and word == "resources" else ""
-                self._add(
-                    verb, inside + part + member + tail, f"{module}{controller}#{action}", number
-                )
+                around = self._outside() if member and shallow else inside
+                path = around + part + member + tail
+                self._add(verb, path, f"{module}{controller}#{action}", number)
+            if "concerns" in named:
+                self.blocks.append(block)
+                self._concerned(named["concerns"])
+                self.blocks.pop()
         return block
+
+    def _concerned(self, text: str) -> None:
+        """Read what concerns declare, where they are used."""
+        for name in re.findall(r"\w+", text):
+            lines = self.concerns.pop(name, [])  # one that uses itself ends
+            self._lines(lines)
+            if lines:
+                self.concerns[name] = lines
 
     def _route(
         self,
@@ -195,8 +239,6 @@ class _Routes:
         last = self.blocks[-1].kind if self.blocks else ""
         inside = named.get("on", "") or (last if last in ("member", "collection") else "")
         prefix = self._prefix(inside)
-        if prefix == "\0":
-            return
         if word == "root":
             target = target or (names[0] if names else "")
             self._add("GET", prefix or "/", self._module() + target, number)
@@ -266,7 +308,11 @@ def _logical_lines(text: str) -> list[tuple[int, str]]:
         pending = f"{pending} {line.strip()}" if pending else line
         if pending.endswith((",", "(", "[", "=>")) and len(pending) < 4_000:
             continue
-        if pending.strip():
+        inline = _INLINE_BLOCK.match(pending)
+        if inline:
+            lines = [f"{inline[1]} do", *inline[2].split(";"), "end"]
+            found += [(begun, each) for each in lines]
+        elif pending.strip():
             found.append((begun, pending))
         pending = ""
     return found
@@ -306,7 +352,19 @@ def _sinatra(source: Source, use: Use) -> None:
             source.value(found.positional[0].split(" do")[0]) if found and found.positional else ""
         )
         if path.startswith("/"):
-            source.route([use.name], path, use, "Sinatra")
+            source.route([use.name], source.prefix_at(use.start) + path, use, "Sinatra")
+
+
+def _namespace(source: Source, use: Use) -> None:
+    """`namespace "/api" do ... end` of sinatra-contrib: up to the `end` that stands like it."""
+    found = source.call(use) if use.kind == CALL and not use.receiver else None
+    path = source.value(found.get(0).split(" do")[0]) if found else ""
+    indent = re.match(r"[ \t]*", source.line_before(use))
+    closing = re.compile(rb"^%bend\b" % (indent[0].encode() if indent else b""), re.MULTILINE)
+    end = closing.search(source.data, use.end)
+    if path.startswith("/") and end:
+        source.includes.append((end.start(), source.prefix_at(use.start) + path))
 
 
 SINATRA: dict[str, Callable[[Source, Use], None]] = dict.fromkeys(_VERBS, _sinatra)
+SINATRA |= {"namespace": _namespace}

@@ -85,7 +85,8 @@ class Source:
         self.references = references
         self.facts: list[Fact] = []
         self.routers: dict[tuple[int, str], str] = {}  # (function, variable) -> router
-        self.includes: list[tuple[int, str]] = []  # end and prefix of inline lists of routes
+        self.includes: list[tuple[int, str]] = []  # end and prefix of blocks of routes
+        self.holders: list[tuple[int, str]] = []  # end and router of inline lists of routes
         self.scopes: dict[int, str] = {}  # handler -> prefix of the scope it is added to
         self._known: dict[tuple[str, ...], bool] = {}
         self._positions: dict[int, int] = {}
@@ -200,7 +201,7 @@ class Source:
 
     def literal(self, use: Use, text: str) -> str:
         """Return an argument's value, quicker where it is the literal the columns know."""
-        if use.literal is not None and text[1:-1] == use.literal:
+        if use.literal is not None and text[1:-1] == use.literal and "\\" not in text:
             return use.literal
         return self.value(text)
 
