@@ -17,7 +17,7 @@ import msgspec
 import zstandard
 from msgspec import Struct
 
-EXTRACTOR_VERSION = "3"  # raise it when the same bytes would give another extract
+EXTRACTOR_VERSION = "4"  # raise it when the same bytes would give another extract
 PROJECTION_CHARS = 65_536  # characters of each file kept as its content projection
 
 

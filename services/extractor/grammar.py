@@ -64,6 +64,7 @@ class Grammar:
     literal: Callable[[bytes], str | None] = _plain_literal  # None: not a constant string
     settle: Callable[[Draft, Draft | None], None] = _keep  # last word once the parent is known
     prepare: Callable[[bytes], bytes] = _as_is  # blanks out what its grammar cannot read
+    receiver: Callable[[bytes], bytes] = _as_is  # one that is called, before its arguments go
     constructors: frozenset[str] = frozenset()
     noise: frozenset[bytes] = frozenset()  # name tokens that mean nothing, like `var`
     self_name: str = ""  # how methods call their object, when fields are used through it

@@ -15,6 +15,7 @@ def locals_by_scope(reader: Reader, table: Table, names: Names) -> dict[int, set
     Declared symbols and imported names are no locals, wherever they are. Empty when there are none.
     """
     starts = {*reader.locals, *reader.targets, *reader.starts("local"), *reader.starts("target")}
+    starts -= {draft.name_start for draft in table.drafts}  # inside it, its name is no local
     noise = reader.grammar.noise
     if not starts and not noise:
         return {}

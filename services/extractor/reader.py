@@ -43,7 +43,7 @@ SIGNATURE_CHARS = 300
 TYPE_CHARS = 160
 _GAP_BYTES = 500  # between a comment and what it describes: blanks
 EXPRESSION_CHARS = 160
-_EXPRESSION_BYTES = 2_000
+EXPRESSION_BYTES = 2_000
 KIND_CODES = {kind: code for code, kind in enumerate(REFERENCE_KINDS)}
 
 TO_TYPE = -1  # a draft's lift: up to the type around, without which it is nothing
@@ -136,11 +136,14 @@ class Reader:
     moved: dict[int, int] = field(default_factory=dict)  # called name -> name its arguments go to
     targets: list[int] = field(default_factory=list)  # name starts, as the capture `target`
     locals: list[int] = field(default_factory=list)  # name starts, as the capture `local`
+    # names bound anew by what tells no type: from where and to where, 0 for as far as its function
+    untold: list[tuple[str, int, int]] = field(default_factory=list)
     extra_names: dict[int, int] = field(default_factory=dict)  # start -> end of further name tokens
     type_spans: list[tuple[int, int]] = field(default_factory=list)  # as the capture `type.span`
     receiver_spans: dict[int, tuple[int, int]] = field(default_factory=dict)
     literal_spans: dict[int, tuple[int, int]] = field(default_factory=dict)  # heredocs, by `string`
     arguments: dict[int, str] = field(default_factory=dict)  # by name start: References.arguments
+    of_lambdas: set[int] = field(default_factory=set)  # starts of bindings of lambdas' parameters
     typed_parameters: set[int] = field(default_factory=set)  # starts of parameters in drafts
     _comments: list[tuple[int, int]] | None = None
     _decorations: list[tuple[int, int]] | None = None
@@ -254,7 +257,7 @@ def short_expression(raw: bytes, groups: int = 4) -> str:
     What stands in brackets in front is no arguments: `(new A(b)).c(d)` is `(new A()).c()`, down to
     as many `groups` within each other.
     """
-    text = raw[-_EXPRESSION_BYTES:].decode(errors="replace")
+    text = raw[-EXPRESSION_BYTES:].decode(errors="replace")
     if groups and text[:1] == "(" and (close := _group_end(text)) > 1:
         inner = short_expression(text[1:close].strip().encode(), groups - 1)
         text = f"({inner}){_without_arguments(text[close + 1 :].lstrip())}"

@@ -10,6 +10,7 @@ assigned. Calls stay even when the called name is a local, because a callback is
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -116,13 +117,14 @@ class _Numbers(dict[bytes, int]):
 class _Receivers(dict[bytes, int]):
     """Number of the short form of each receiver's source text."""
 
-    def __init__(self, numbers: _Numbers) -> None:
+    def __init__(self, numbers: _Numbers, told: Callable[[bytes], bytes]) -> None:
         super().__init__()
-        self._numbers = numbers
+        self._numbers, self._told = numbers, told
 
     def __missing__(self, raw: bytes) -> int:
         plain = len(raw) < EXPRESSION_CHARS and _SHORTENED.search(raw) is None
-        number = self[raw] = self._numbers[raw if plain else short_expression(raw).encode()]
+        text = raw if plain else short_expression(self._told(raw)).encode()
+        number = self[raw] = self._numbers[text]
         return number
 
 
@@ -131,7 +133,7 @@ class _Strings:
 
     def __init__(self, reader: Reader) -> None:
         self.numbers = _Numbers()
-        self.receivers = _Receivers(self.numbers)
+        self.receivers = _Receivers(self.numbers, reader.grammar.receiver)
         self._literal = reader.grammar.literal
         self.bare_calls = reader.grammar.bare_calls
 

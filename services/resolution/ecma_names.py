@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from posixpath import normpath
 
 from services.resolution import values
+from services.resolution.ecma_packages import by_package, by_settings, is_own_package
 from services.resolution.engine import Engine
 from services.resolution.module_names import ecma_module
-from services.resolution.summary import MODULES, PACKAGE_NAMES, TYPE_LIKE, Decl, ImportFact
+from services.resolution.summary import MODULES, TYPE_LIKE, Decl, ImportFact
 from services.resolution.values import NOTHING, RESOLVED, UNRESOLVED, Found, Value
 
 _EXTENSIONS = (
@@ -25,8 +27,6 @@ _EXTENSIONS = (
     ".svelte",
 )
 _WRITTEN = re.compile(r"\.(?:[cm]?[jt]sx?)$")
-_QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"")
-_CONFIGS = ("tsconfig.json", "tsconfig.base.json", "jsconfig.json")
 
 
 def named(engine: Engine, name: str, path: str, context: str) -> Found:
@@ -36,7 +36,7 @@ def named(engine: Engine, name: str, path: str, context: str) -> Found:
     while len(scope) > len(module) and scope.startswith(module):
         container, _, last = scope.rpartition(".")
         around = engine.decls_in(path, container, last)
-        if not around or around[0].kind not in TYPE_LIKE:
+        if not around or any(decl.kind not in TYPE_LIKE for decl in around):
             decls = engine.decls_in(path, scope, name)
             if decls and not all(decl.kind in ("method", "field") for decl in decls):
                 return engine.chosen(decls)
@@ -96,6 +96,8 @@ def module_at(engine: Engine, written: str, importer: str) -> Found:
     if written.startswith("/"):
         return _by_path(engine, written.lstrip("/"))
     found = _by_settings(engine, written, folder)
+    if found is NOTHING and is_own_package(engine, written):
+        return Found(UNRESOLVED, hint=written)
     return found if found is not NOTHING else values.outside(written)
 
 
@@ -121,56 +123,10 @@ def _rank(fact: Decl, path: str) -> tuple[int, int, str]:
 
 def _by_settings(engine: Engine, written: str, folder: str) -> Found:
     """Resolve through compiler paths of the settings around, and packages of this repository."""
-    while True:
-        prefix = f"{folder}/" if folder else ""
-        for name in _CONFIGS:
-            keys = engine.settings(prefix + name)
-            for target in _paths(keys, written) if keys else ():
-                found = _by_path(engine, normpath(prefix + target))
-                if found is not NOTHING:
-                    return found
-        if not folder:
-            break
-        folder = folder.rpartition("/")[0]
-    return _by_package(engine, written)
-
-
-def _paths(keys: tuple[Decl, ...], written: str) -> list[str]:
-    """Return where settings say an import may be found, relative to them."""
-    base, found = "", []
-    for key in keys:
-        told = key.told[0]
-        if key.name == "baseUrl":
-            texts = _QUOTED.findall(told.partition(":")[2])
-            base = texts[0] if texts else ""
-            found.append(f"{base}/{written}")
-    for key in keys:
-        if ".paths." not in key.context:
-            continue
-        pattern = key.name
-        head, star, tail = pattern.partition("*")
-        if star and written.startswith(head) and written.endswith(tail):
-            middle = written[len(head) : len(written) - len(tail) if tail else None]
-        elif pattern == written:
-            middle = ""
-        else:
-            continue
-        targets = _QUOTED.findall(key.told[0].partition(":")[2])
-        found = [f"{base or '.'}/{target.replace('*', middle)}" for target in targets] + found
-    return found
-
-
-def _by_package(engine: Engine, written: str) -> Found:
-    parts = written.split("/")
-    size = 2 if written.startswith("@") else 1
-    name, rest = "/".join(parts[:size]), "/".join(parts[size:])
-    for fact in engine.projects(PACKAGE_NAMES, name):
-        folder = fact.path.rpartition("/")[0]
-        prefix = f"{folder}/" if folder else ""
-        for inner in (f"src/{rest}", rest) if rest else ("src/index", "index", "src", "lib/index"):
-            found = _by_path(engine, f"{prefix}{inner}".rstrip("/"))
-            if found is not NOTHING:
-                return found
+    for path in chain(by_settings(engine, written, folder), by_package(engine, written)):
+        found = _by_path(engine, path)
+        if found is not NOTHING:
+            return found
     return NOTHING
 
 
@@ -199,8 +155,19 @@ def _member(engine: Engine, value: Value, name: str) -> Found:
     outer = _exported_on(engine, path, name)
     if outer is not NOTHING:
         return outer
+    whole = _of_whole(engine, path, name) if _is_script(path) else NOTHING
+    if whole.state == RESOLVED:
+        return whole
     required = [fact for fact in engine.imports(path, name) if fact.kind == "require"]
     return engine.imported(required[0]) if required else Found(UNRESOLVED, hint=value.name)
+
+
+def _of_whole(engine: Engine, path: str, name: str) -> Found:
+    """Look a name up in the object that `module.exports = object` exports."""
+    for fact in engine.imports(path, "default"):
+        if fact.kind == "export" and not fact.module:
+            return engine.member(engine.value(engine.imported(fact)), name)
+    return NOTHING
 
 
 def _exported_on(engine: Engine, path: str, name: str) -> Found:

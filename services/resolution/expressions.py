@@ -10,7 +10,10 @@ import re
 from functools import lru_cache
 
 TYPE_OPEN, TYPE_CLOSE = "\x01", "\x02"
-CALL, INDEX, EACH = "()", "[]", "[*]"  # steps that are no names: called, indexed, iterated over
+# Steps that are no names: called, indexed, iterated over, the keys of that; "(1)" is the second of
+# the results of a call.
+CALL, INDEX, EACH, KEY = "()", "[]", "[*]", "[#]"
+ARROW = "->"  # what a smart pointer points to, where its own member might be meant as well
 
 _ROOT = re.compile(
     r"(?:await |new |\(|\*|&|!|not )*"
@@ -18,7 +21,7 @@ _ROOT = re.compile(
     re.DOTALL,
 )
 _STEP = re.compile(
-    r"(\(\)|\{\}|\[\*\])|(\[[^\]]*\]|@\d*\.\d+(?:[<=][^;]*;)?)|(<[^<>()]*>(?=\())|(?:!?\??\.|->|::|\?->|\\|\?\.)\s*"
+    r"(\(\d?\)|\{\}|\[[*#]\]|->(?=\.|\Z))|(\[[^\]]*\]|@<[^;]*>;|@\*[^;]*;|@\d*\.\d+(?:[<=][^;]*;)?)|(<[^<>()]*>(?=\())|(?:!?\??\.|->|::|\?->|\\|\?\.)\s*"
     r"([A-Za-z_$#@~][\w$#]*[!?=]?)|(\)|!|\?| as \w+)"
 )
 
@@ -28,10 +31,12 @@ _WRITTEN_CAST = re.compile(
     r"<([A-Za-z_$][^<>()]*(?:<[^()]*>)?)>(?!\()[\w$].*|.*[\w$)\]!]\s+as(?:[?!]\s*|\s+)([A-Za-z_$][^()=]*)"
 )
 _NAMED_CAST = re.compile(
-    r"(?:std::)?\w+_cast<([^()]+)>\(\)|[^()\s]+(?:\(\)[^()\s]*)*\.asInstanceOf\[([^\[\]]+(?:\[[^\[\]]*\])?)\]"
+    r"(?:(?:std::)?(?:\w+_cast|make_unique|make_shared)|std::get)<([^()]+)>\(\)|[^()\s]+(?:\(\)[^()\s]*)*\.asInstanceOf\[([^\[\]]+(?:\[[^\[\]]*\])?)\]"
 )
 _MADE = re.compile(r"new(?: |(?=\\))[A-Za-z_$\\][\w$.\\]*(?:<[^()]*>)?")
 _PASSED_ON = re.compile(r"[$\w]+:?=(?![=>])\s*|clone(?=[\s$(])\s*")
+_TYPE_ARGUMENTS = re.compile(r"(?<=\w)(<(?:[\w.,?\[\] ]|<[\w.,?\[\] ]*>)*>)(?=\()")
+_ARGUMENTS_FIRST = re.compile(r"\.(<(?:[\w.,?\[\] ]|<[\w.,?\[\] ]*>)*>)(\w+)(?=\()")  # Java's
 _EITHER = re.compile(r"\?\?|\|\||\?:| or (?=\S)")
 
 Chain = tuple[str, ...]
@@ -42,6 +47,19 @@ def annotated(type_text: str) -> str:
     return f"{TYPE_OPEN}{type_text}{TYPE_CLOSE}"
 
 
+def is_called(steps: Chain, at: int) -> bool:
+    """Is what stands before a step called, or given a function as an argument?"""
+    step = steps[at] if at < len(steps) else ""
+    return step == CALL or (step[:1] == "@" and step[1:2] not in ("", "."))
+
+
+def with_type_arguments(text: str) -> str:
+    """Write an expression so that its chain keeps the type arguments of its calls, as `@<T>;`."""
+    if "<" not in text:
+        return text
+    return _TYPE_ARGUMENTS.sub(r"@\1;", _ARGUMENTS_FIRST.sub(r".\2\1", text))
+
+
 @lru_cache(maxsize=65_536)
 def chain_of(text: str) -> Chain | None:
     """Return the root and steps of an expression; None when it is anything else.
@@ -50,12 +68,12 @@ def chain_of(text: str) -> Chain | None:
     """
     if text[:1] == "(":
         return _grouped(text)
-    if "_cast<" in text or ".asInstanceOf[" in text:
+    if "_cast<" in text or "make_" in text or ".asInstanceOf[" in text:
         cast = _NAMED_CAST.match(text)
         if cast is not None:
             return _rest(text, cast.end(), [TYPE_OPEN + (cast[1] or cast[2])])
     if text[:2] == "::" or text[:8] == "global::":
-        return _rest(text, text.index("::"), ["\\"])
+        return _rest(text, text.index("::"), ["\\"]) if text != "::" else ("\\",)
     found = _ROOT.match(text)
     if found is None:
         return None
@@ -97,6 +115,8 @@ def _grouped(text: str) -> Chain | None:
     if rest[:1].isalnum() or rest[:1] in ("_", "$", '"', "'"):
         return (TYPE_OPEN + inner,) if _CAST.fullmatch(inner) else None
     root = _inside(inner)
+    if root is not None and inner[0] == "*":
+        root = (*root, ARROW)
     return None if root is None else _rest(rest, 0, list(root))
 
 
@@ -139,7 +159,7 @@ def _rest(text: str, at: int, steps: list[str]) -> Chain | None:
 
 
 _TOKEN = re.compile(
-    r"'[^']*'|\"[^\"]*\"|\.\.\.|[A-Za-z_$\\][\w$]*(?:(?:\.|::|\\)[A-Za-z_$][\w$]*)*|=>|->|[^\s]"
+    r"'[^']*'|\"[^\"]*\"|\.\.\.|<-|[A-Za-z_$\\][\w$]*(?:(?:\.|::|\\)[A-Za-z_$][\w$]*)*|=>|->|[^\s]"
 )
 _PREFIXES = frozenset(
     [
@@ -175,15 +195,19 @@ _PREFIXES = frozenset(
         "*",
         "?",
         "...",
+        "<-",
         "!",
         "^",
     ]
 )
 _SKIP = frozenset({"&", "*", "?", "!", "...", "const"})
+_UNTOLD = frozenset({"keyof", "typeof", "infer", "unknown", "fn", "func", "fun", "interface"})
+_ENDS = frozenset({"", ",", ";", "]", ")", "}"})
 _CLOSERS = {"<": ">", "[": "]", "(": ")"}
 
 Node = tuple[str, tuple["Node | None", ...]]  # a name and its arguments; "|" for a union
 UNION, LIST, TUPLE, HELD = "|", "[]", "()", "@"  # HELD: what a type's member of some name is
+FUNCTION, STRUCT = "func", "struct"  # of Go: a type that is written out
 _KEYED = re.compile(r"\[([\"'])(\w+)\1\]")  # `T["name"]`, in languages that have it
 
 
@@ -242,29 +266,58 @@ class _Types:
         word = self.peek()
         if not word:
             return None
-        if word == "[":
-            return self.bracketed()
-        if word == "(":
-            return self.parenthesised()
-        if word == "{" and "keyof" in self.tokens[self.at + 3 : self.at + 6]:
-            return self.mapped()
-        if word == "{" or not (word[0].isalpha() or word[0] in "_$\\\"'"):
+        if word in ("[", "(", "{"):
+            return self.opened(word)
+        if not (word[0].isalpha() or word[0] in "_$\\\"'"):
             self.skip()
             return None
         self.at += 1
         if word[0] in "\"'":
             inner = word[1:-1]
             return type_of(inner) if inner.replace(".", "").replace("_", "").isalnum() else None
-        if word in ("keyof", "typeof", "infer", "unknown", "fn", "func", "fun"):
+        if word == FUNCTION and self.peek() == "(":
+            return self.function()
+        if word in _UNTOLD:
             self.skip()
             return None
         return self.suffixed((word, self.arguments(word)))
+
+    def opened(self, bracket: str) -> Node | None:
+        if bracket == "{":
+            return self.braced()
+        return self.bracketed() if bracket == "[" else self.parenthesised()
+
+    def braced(self) -> Node | None:
+        """A struct of Go or a mapped type of TypeScript; of other objects nothing is told."""
+        if self.tokens[self.at - 1 : self.at] == [STRUCT]:
+            return self.fields()
+        if "keyof" in self.tokens[self.at + 3 : self.at + 6]:
+            return self.mapped()
+        self.skip()
+        return None
+
+    def function(self) -> Node:
+        """`func(a A) B`: its argument is what it gives."""
+        self.items("(")
+        return (FUNCTION, (None if self.peek() in _ENDS else self.one(),))
 
     def mapped(self) -> Node | None:
         """`{ [K in keyof T]: ... }` has the members of T."""
         name = self.tokens[self.tokens.index("keyof", self.at) + 1 :][:1]
         self.skip()
         return self.suffixed((name[0], ())) if name and name[0][0].isalpha() else None
+
+    def fields(self) -> Node | None:
+        """`struct{a A;b B}`: its arguments are the fields' names and types by turns."""
+        found: list[Node | None] = []
+        while self.peek() not in ("", "}"):
+            self.at += 1  # a bracket or semicolon
+            if self.peek() not in ("", "}"):
+                found.append((self.peek(), ()))
+                self.at += 1
+                found.append(self.one())
+        self.at += 1
+        return (STRUCT, tuple(found))
 
     def bracketed(self) -> Node | None:
         """`[]T`, `[4]T`, or a tuple `[A, B]`."""

@@ -346,6 +346,7 @@ _NONE: frozenset[str] = frozenset()
 BUILTINS = {
     "python": _PYTHON_BUILTINS, "ecma": _ECMA_BUILTINS, "go": _GO_BUILTINS, "jvm": _JAVA_BUILTINS,
     "csharp": _CSHARP_BUILTINS,
+    "php": frozenset({"array", "iterable", "list"}),  # with type arguments, in comments
 }  # fmt: skip
 PYTHON_LIBRARY = frozenset(sys.stdlib_module_names)
 
@@ -366,11 +367,11 @@ _ECMA = Family(
 _GO = Family("go", False, False, _NONE, _NONE, _NONE, absolute_imports=True)
 _JVM = Family(
     "jvm", False, True, frozenset({"this"}), _NONE, frozenset({"super"}), True,
-    frozenset({"Optional"}), absolute_imports=True,
+    absolute_imports=True,
 )  # fmt: skip
 _CSHARP = Family(
     "csharp", False, True, frozenset({"this"}), _NONE, frozenset({"base"}), True,
-    frozenset({"Task", "ValueTask", "Nullable", "Lazy"}), absolute_imports=True,
+    frozenset({"Task", "ValueTask"}), absolute_imports=True,
 )  # fmt: skip
 _RUST = Family(
     "rust", False, False, frozenset({"self"}), frozenset({"Self"}), _NONE, False,

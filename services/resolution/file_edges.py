@@ -11,9 +11,11 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from contracts.extract import REFERENCE_KINDS, Body, Symbol
-from services.resolution import overloads, values
+from services.resolution import cpp_types, overloads, rust_wrappers, values
 from services.resolution.argument_types import ArgumentTypes
+from services.resolution.c_includes import included
 from services.resolution.choice import meant, takes
+from services.resolution.ecma_objects import this_at
 from services.resolution.edges import (
     EDGE_KINDS,
     MAX_CANDIDATES,
@@ -22,16 +24,44 @@ from services.resolution.edges import (
     Relation,
 )
 from services.resolution.engine import Engine
-from services.resolution.expressions import CALL, INDEX, TYPE_OPEN, Chain, chain_of
+from services.resolution.expressions import (
+    CALL,
+    FUNCTION,
+    INDEX,
+    TYPE_OPEN,
+    Chain,
+    chain_of,
+    is_called,
+    with_type_arguments,
+)
+from services.resolution.extensions import extended
 from services.resolution.ids import symbol_id
-from services.resolution.layered_names import included
 from services.resolution.library_names import C_LIBRARY, ROOT_MEMBERS
+from services.resolution.nominal_types import FAMILIES, type_beyond
 from services.resolution.overload_rules import plain
 from services.resolution.overloads import differ, exactly, pick
-from services.resolution.scopes import CALLABLE, NARROW, Scopes, columns
-from services.resolution.standing import declared, first_of_its_block, standing
+from services.resolution.scopes import (
+    BLOCK,
+    CALLABLE,
+    NARROW,
+    WIDEN,
+    Scopes,
+    columns,
+    is_within,
+    spans_of,
+)
+from services.resolution.standing import Timeline, declared, first_of_its_block, standing
 from services.resolution.structural import implemented, interfaces, type_of_method
-from services.resolution.summary import BY_NAME, TYPE_LIKE, TYPES, UNSEEN, VALUES, Decl, Summary
+from services.resolution.summary import (
+    BY_NAME,
+    SPACES,
+    TYPE_LIKE,
+    TYPES,
+    UNSEEN,
+    VALUES,
+    Decl,
+    Summary,
+)
 from services.resolution.type_arguments import told_apart
 from services.resolution.values import (
     AMBIGUOUS,
@@ -40,6 +70,7 @@ from services.resolution.values import (
     MEANS_TYPE,
     MEANS_VALUE,
     MEDIUM,
+    MODULE,
     NOTHING,
     OUTSIDE,
     PARENT,
@@ -59,11 +90,17 @@ _EDGE_OF = {
     _CALL: "call", _NEW: "instantiate", _READ: "read", _WRITE: "write", _TYPE: "type",
     _BASE: "base", _DECORATOR: "call", _IMPORT: "import", _OVERRIDE: "override", _RAISE: "read",
 }  # fmt: skip
+_QUALIFIED = frozenset({_TYPE, _NEW, _BASE, _WRITE})  # may name a member of a package in Go
 _INTERFACES = frozenset({"interface", "trait"})
+_OVERRIDING = frozenset({"method", "property", "field"})
+_BOUND_AFTER = frozenset({"go", "php", "ruby", "rust"})  # by a line that binds a name anew
 _ALL_DECLARED = frozenset({"php", "c"})  # a bare function is declared somewhere or outside
 _RUBY_KERNEL = ROOT_MEMBERS["ruby"]
 _HINT_CHARS = 100
 _SIGILS = "@$"
+_MOST_LOOKED_THROUGH = 8  # things told of a local, beyond which its timeline is kept
+_NO_NAMES: frozenset[str] = frozenset()
+_KEEP_TYPES = frozenset({"python", "ecma"})  # what a local is assigned has the type it was given
 _OWN_TYPE = re.compile("[Ss]elf|static|this")  # a type that stands for the one around
 
 
@@ -73,7 +110,10 @@ class FileResolver:
     def __init__(self, engine: Engine, path: str, summary: Summary, body: Body) -> None:
         self.engine, self.path, self.summary, self.body = engine, path, summary, body
         self.family = engine.family
+        self.nominal = self.family.name in FAMILIES
         self.around_names = self.family.classes | self.family.parents
+        self.own_names = self.around_names | self.family.selves
+        self.is_ruby = self.family.name == "ruby"
         self.table = columns(body.references)
         self.scopes = Scopes(body, self.table)
         self.symbols = body.symbols
@@ -82,6 +122,7 @@ class FileResolver:
         self.places: dict[int, str] = {}
         self.parameterised = {at for at, decl in enumerate(summary.decls) if decl.parameters}
         self.generic: dict[int, bool] = {}  # scopes that see type parameters
+        self.parameters: dict[int, frozenset[str]] = {}
         self.generic_types: dict[str, bool] = {}  # the same of types, by their full names
         self._imports = {
             (fact.name, fact.module, fact.level): fact for fact in reversed(summary.imports)
@@ -94,12 +135,21 @@ class FileResolver:
         self.moving: set[int] = set()
         self.held: dict[tuple[int, int, int], Value | None] = {}  # what receivers stand for
         # by the identity of a value, which is kept with the answer so that it stays its own
-        self.stepped: dict[tuple[int, Chain], tuple[Value | None, Value]] = {}
-        self.roots: dict[tuple[str, str, int], Value | None] = {}
+        self.stepped: dict[tuple[int, Chain, str], tuple[Value | None, Value]] = {}
+        self.spaces: dict[int, str] = {}
+        self.roots: dict[tuple[str, str, int, bool], Value | None] = {}
         self.rows: dict[tuple[object, ...], tuple[int, ...]] = {}
         self.selves: dict[tuple[int, int], Value] = {}
         self.targets: dict[int, int] = {}  # of declarations by identity, so all are kept
         self.kept: list[Decl] = []
+        self.partly_seen = self._partly_seen() if self.family.name == "ecma" else {}
+        self.declared_locals = {
+            key
+            for key, told in self.scopes.told.items()
+            if self.family.name in _KEEP_TYPES and len(told) > 1
+            if any(text[:1] == TYPE_OPEN for _, text in told)
+        }
+        self.timelines: dict[tuple[int, str], Timeline] = {}
         self.overriding: set[int] = set()  # symbols whose own name is a reference already
 
     # ---- columns ---------------------------------------------------------------------------------
@@ -245,13 +295,16 @@ class FileResolver:
             return None
         if receiver >= 0:
             value = self._held(texts, receiver, scope, line)
-            return kind, name, argc, id(value)
+            if value is None and kind in _QUALIFIED and self.family.name == "go":
+                return None
+            return kind, name, argc, id(value), self._space(scope)
         text = texts[name]
         if self.family.name == "ruby" or text in self.around_names:
             return None
         if self.scopes.local_at(scope, text) is not None:
             return None
-        return kind, name, argc, self._place(scope)
+        hidden = self.nominal and text in self._parameters(scope)
+        return kind, name, argc, "" if hidden else self._place(scope)
 
     def _found(  # noqa: PLR0913 - a use is its columns
         self, kind: int, texts: tuple[str, ...], name: int, receiver: int, scope: int, argc: int,
@@ -263,21 +316,78 @@ class FileResolver:
         elif kind == _IMPORT:
             found = self._imported(text, texts[receiver] if receiver >= 0 else "")
         elif receiver >= 0:
-            found = self._member(text, self._held(texts, receiver, scope, line), argc)
+            value = self._held(texts, receiver, scope, line)
+            if value is None and kind in _QUALIFIED:
+                value = self._qualifier(kind, texts[receiver], scope)
+            found = self._member(text, value, argc)
+            if value is not None and kind == _CALL:
+                found, given = self._extended(found, value, text, argc, scope, given)
+            if argc < 0 and family in ("php", "rust") and kind in (_READ, _WRITE):
+                found = self.engine.field(found)
+        elif kind == _NEW and family == "go":  # no local is what `key{}` makes
+            found = self.engine.named(text, self.path, self._place(scope), MEANS_TYPE)
         else:
             meaning = MEANS_TYPE if kind == _TYPE else MEANS_VALUE
             found = self._bare(text, scope, argc, line, meaning)
         if given and found.decls and found.decls[0].kind in CALLABLE:
             found = self._picked(found, given, scope, line)
-        if family == "c" and receiver < 0:
-            found = self._in_c(kind, found, text, scope)
-        if len(found.decls) > 1 and family == "ecma":
-            found = meant(found, MEANS_TYPE if kind in (_TYPE, _BASE) else MEANS_VALUE)
-        if found is NOTHING and receiver < 0 and self._is_outside(kind, text, scope):
-            found = values.outside("builtins")
+        if receiver < 0 and family in ("c", "csharp"):
+            found = self._type_meant(kind, found, text, scope)
+        found = self._of_script(kind, found) if family == "ecma" else found
+        if found is NOTHING and receiver < 0:
+            found = self._undeclared(kind, text, scope, argc)
         return found
 
-    def _in_c(self, kind: int, found: Found, text: str, scope: int) -> Found:
+    def _undeclared(self, kind: int, text: str, scope: int, argc: int) -> Found:
+        """Return what a bare name means that nothing in sight declares."""
+        if kind == _CALL and self.summary.language == "cpp":
+            found = self._by_arguments(text, scope, argc)
+            if found is not NOTHING:
+                return found
+        return values.outside("builtins") if self._is_outside(kind, text, scope) else NOTHING
+
+    def _of_script(self, kind: int, found: Found) -> Found:
+        """Keep what is meant: a type or a value; of a module that is called, what it exports."""
+        if len(found.decls) > 1:
+            return meant(found, MEANS_TYPE if kind in (_TYPE, _BASE) else MEANS_VALUE)
+        module = found.value is not None and found.value.sort == MODULE
+        if module and kind in (_CALL, _NEW):
+            return self.engine.member(found.value, "default")
+        return found
+
+    def _by_arguments(self, name: str, scope: int, argc: int) -> Found:
+        """Return a function of C++ that no scope has: its arguments may lead to their namespace's."""
+        if name in C_LIBRARY or self.scopes.local_at(scope, name) is not None:
+            return NOTHING
+        named = self.engine.decls(BY_NAME, name)
+        fitting = [d for d in named if d.kind == "function" and d.container and takes(d, argc)]
+        if not fitting:
+            return NOTHING
+        near = included(self.engine, self.path)
+        seen = tuple([d for d in fitting if d.path in near and "static" not in d.modifiers])
+        if len({d.id for d in fitting}) == 1 and seen:
+            return Found(RESOLVED, seen, MEDIUM)
+        return Found(AMBIGUOUS, seen or tuple(fitting), MEDIUM)
+
+    def _extended(
+        self, found: Found, value: Value, text: str, argc: int, scope: int, given: str
+    ) -> tuple[Found, str]:
+        """Return the extension methods that C# means instead, if any, and all they are given."""
+        if self.family.name != "csharp":
+            return found, given
+        place = (self.path, self._space(scope))
+        further = extended(self.engine, found, value, text, argc, place)
+        if further is None:
+            return found, given
+        held = value.decl.name if value.decl is not None else ""
+        return further, f":{held}\n{given}" if given else ""
+
+    def _type_meant(self, kind: int, found: Found, text: str, scope: int) -> Found:
+        """Of a type and something else of one name, return what is meant."""
+        if self.family.name == "csharp":
+            if kind not in (_TYPE, _NEW, _BASE):
+                return found
+            return type_beyond(self.engine, found, text, self.path, self._place(scope))
         if kind == _CALL and text in C_LIBRARY:
             near = included(self.engine, self.path) | {self.path}
             own = [d for d in found.decls if d.kind in CALLABLE and d.path in near]
@@ -301,8 +411,8 @@ class FileResolver:
         return self._row(edge, found, text, apart)
 
     def _as_type(self, found: Found, name: str, scope: int) -> Found:
-        """Of a type and a callable of one name, which is nearer, keep the type."""
-        if not found.decls or found.decls[0].kind not in CALLABLE:
+        """Of a type and a callable or variable of one name, which is nearer, keep the type."""
+        if not found.decls or found.decls[0].kind in TYPE_LIKE:
             return found
         around = self._place(scope)
         while True:
@@ -327,7 +437,8 @@ class FileResolver:
         left = pick(decls, kinds, told.ancestors, language) if len(decls) > 1 else decls
         if len({decl.id for decl in left}) == 1:
             sure = found.confidence if found.state == RESOLVED else values.HIGH
-            return Found(RESOLVED, left[:1], MEDIUM if overloads.UNKNOWN in kinds else sure)
+            guessed = overloads.UNKNOWN in kinds and len(decls) > 1
+            return Found(RESOLVED, left[:1], MEDIUM if guessed else sure)
         return Found(AMBIGUOUS, left, MEDIUM)
 
     def _argument(self, text: str, told: ArgumentTypes, scope: int, line: int) -> str:
@@ -342,7 +453,7 @@ class FileResolver:
             me = self._around(scope)
             pointer = "*" if self.family.name == "c" else ""
             return me.name + pointer if me is not None else overloads.UNKNOWN
-        chain = chain_of(text)
+        chain = self._chain(text)
         if chain is None:
             return overloads.UNKNOWN
         around = self.scopes.local_at(scope, chain[0])
@@ -429,6 +540,61 @@ class FileResolver:
             known = self.places[scope] = self._context(at)
         return known
 
+    def _partly_seen(self) -> dict[str, dict[int, list[tuple[int, int]]]]:
+        """Return the first and last lines where names declared in blocks only are seen.
+
+        They are kept by name and by the scope around the blocks.
+        """
+        found: dict[str, dict[int, list[tuple[int, int]]]] = {}
+        blocks = {key for key, told in self.scopes.told.items() if any(t == BLOCK for _, t in told)}
+        if not blocks:
+            return found
+        lines: dict[tuple[int, str], list[int]] = {}
+        for symbol in self.symbols:
+            if (symbol.parent, symbol.name) in blocks:
+                lines.setdefault((symbol.parent, symbol.name), []).append(symbol.start_line)
+        for (scope, name), starts in lines.items():
+            spans = spans_of(self.scopes.told[scope, name])
+            if all(any(first <= line <= last for first, last in spans) for line in starts):
+                found.setdefault(name, {})[scope] = spans
+        return found
+
+    def _named(self, name: str, scope: int, line: int, meaning: int) -> Found:
+        """Return what a name means that is no local."""
+        if self.nominal and name in self._parameters(scope):
+            return NOTHING
+        declaring = self.partly_seen.get(name)
+        if declaring is None:
+            return self.engine.named(name, self.path, self._place(scope), meaning)
+        at = seen = scope
+        while True:
+            spans = declaring.get(at, ())
+            if any(first <= line <= last for first, last in spans):
+                break
+            if at < 0:
+                return self.engine.brought_in(name, self.path) if spans else self.engine.named(
+                    name, self.path, self._place(seen), meaning
+                )  # fmt: skip
+            above = self.symbols[at].parent
+            if spans:
+                seen = above
+            elif self.engine.decls_in(self.path, self._context(at), name):
+                break
+            at = above
+        return self.engine.named(name, self.path, self._place(seen), meaning)
+
+    def _space(self, scope: int) -> str:
+        """Return the package or namespace around a scope, where it counts for members."""
+        if self.family.name != "csharp":  # a file of Java has one
+            return self.summary.module if self.nominal else ""
+        known = self.spaces.get(scope)
+        if known is None:
+            at = scope
+            while at >= 0 and self.symbols[at].kind not in SPACES:
+                at = self.symbols[at].parent
+            known = self.spaces[scope] = self._context(at)
+        return known
+
     def _type_place(self, scope: int, text: str) -> str:
         """Return where a written type is looked up: where a bare name is, if it means the same."""
         if self._has_parameters(scope) or _OWN_TYPE.search(text):
@@ -450,6 +616,17 @@ class FileResolver:
                 known = self._takes_parameters(inner)
                 inner = inner.rpartition(".")[0]
             self.generic[scope] = known
+        return known
+
+    def _parameters(self, scope: int) -> frozenset[str]:
+        """Return the type parameters around a scope, as the file itself names them."""
+        if scope < 0 or not self.parameterised:
+            return _NO_NAMES
+        known = self.parameters.get(scope)
+        if known is None:
+            own = self.summary.decls[scope].parameters if scope in self.parameterised else ()
+            known = self._parameters(self.symbols[scope].parent).union(own)
+            self.parameters[scope] = known
         return known
 
     def _takes_parameters(self, full_name: str) -> bool:
@@ -497,20 +674,49 @@ class FileResolver:
     def _bare(self, name: str, scope: int, argc: int, line: int, meaning: int) -> Found:
         if name in self.around_names and self._around(scope) is not None:
             return self._self_called(name, scope)
-        around = self.scopes.local_at(scope, name)
-        if around is not None:
+        around = self._local_around(scope, name, line)
+        if around is not None and not self._is_outer(name, around, line):
             return self._local(name, around, line, argc)
         plain = name.lstrip(_SIGILS) if self.family.name == "ruby" else name
         if plain != name and self._around(scope) is not None:
-            return self.engine.member(Value(INSTANCE, self._around(scope)), plain)
+            return self._variable(name, scope)
         if name == "new" and self.family.name == "ruby" and (me := self._around(scope)) is not None:
             return self._member(name, self._standing_for(me, TYPE), argc)
-        found = self.engine.named(name, self.path, self._place(scope), meaning)
+        found = self._named(name, scope, line, meaning)
         if found.state == AMBIGUOUS and argc >= 0:
             return self.engine.chosen(found.decls, argc)
         if found.state == RESOLVED and argc >= 0 and self.family.overloads:
-            return self._overloaded(found, name, argc)
+            sole = self.summary.language == "c" and found.decls and found.decls[0].kind in CALLABLE
+            return found if sole else self._overloaded(found, name, argc)
         return found
+
+    def _is_outer(self, name: str, around: int, line: int) -> bool:
+        """Is it `x := x()` in Go, where the name on the right is not that of the local?"""
+        if self.family.name != "go":
+            return False
+        told = self.scopes.told.get((around, name), ())
+        return any(at == line and _root_of(text) == name for at, text in told) and not any(
+            at < line and text[:1] not in ("", BLOCK) for at, text in told
+        )
+
+    def _qualifier(self, kind: int, text: str, scope: int) -> Value | None:
+        """Return the package in `package.Type` of Go, or that type, where no other use of it tells.
+
+        A name in front of a type is a package's, whatever locals there are.
+        """
+        name, _, rest = text.partition(".")
+        if self.family.name != "go" or (kind == _WRITE and not rest):
+            return None
+        found = self.engine.named(name, self.path, self._place(scope))
+        value = self.engine.value(found)
+        if value is None or value.sort not in (MODULE, OUTSIDE):
+            return None
+        held = self.engine.steps(value, (rest,)) if rest else value
+        return held if not rest or (held is not None and held.sort == TYPE) else None
+
+    def _variable(self, name: str, scope: int) -> Found:
+        me = self._around(scope)
+        return self.engine.variable(me, name) if me is not None else NOTHING
 
     def _overloaded(self, found: Found, name: str, argc: int) -> Found:
         decl = found.decls[0] if found.decls else None
@@ -550,27 +756,72 @@ class FileResolver:
         if value.sort in (values.CALLABLE, TYPE) and value.decl is not None and value.decl.name:
             return Found(RESOLVED, (value.decl,), MEDIUM)
         if value.sort == OUTSIDE:
-            return values.outside(value.name)
+            return NOTHING if value.name == FUNCTION else values.outside(value.name)
         if value.sort == INSTANCE and argc >= 0 and self.family.name == "python":
             return self.engine.member(value, "__call__", argc)
+        if value.sort == INSTANCE and argc >= 0 and self.summary.language == "cpp":
+            found = self.engine.member(value, "operator()", argc)
+            return found if found.decls else NOTHING
         return NOTHING
+
+    def _local_around(self, scope: int, name: str, line: int) -> int | None:
+        """Return the scope that binds a name as a local where it is used, None for none."""
+        around = self.scopes.local_at(scope, name)
+        if around == -1 and (spans := self.scopes.enclosed.get(name)):
+            return around if is_within(spans, line) else None
+        return around
 
     def _local_value(self, name: str, around: int, line: int, inclusive: bool) -> Value | None:
         told = self.scopes.told.get((around, name))
         if not told:
             return None
-        at = standing(told, line, inclusive)
-        if at >= 0 and self.family.name == "go" and told[at][0] == line:
-            # gofmt gives a function a line of its own, so what the line binds is for the next ones
-            before = standing(told, line, inclusive=False)
-            at = min(at, before) if before >= 0 else at
+        if len(told) <= _MOST_LOOKED_THROUGH:
+            at = standing(told, line, inclusive)
+        else:
+            timeline = self.timelines.get((around, name))
+            if timeline is None:
+                timeline = self.timelines[around, name] = Timeline(told)
+            at = timeline.at(line, inclusive)
+        if at >= 0 and self.family.name in _BOUND_AFTER and told[at][0] == line:
+            at = self._on_its_line(name, told, at)
         if at < 0:
             return None
         question = (around, name, at)
         if question not in self.receivers:
             self.receivers[question] = None
-            self.receivers[question] = self._told(told, at, around)
+            value = self._told(told, at, around)
+            if value is None and (around, name) in self.declared_locals:
+                value = self._as_declared(told, at, around)
+            self.receivers[question] = value
         return self.receivers[question]
+
+    def _on_its_line(self, name: str, told: list[tuple[int, str]], at: int) -> int:
+        """Return what a name means in the line that binds it, -1 where that is not known.
+
+        Formatters give a function lines of its own, so what a line binds is for the next ones.
+        """
+        line, text = told[at]
+        began = told[at - 1][0] if at > 0 and told[at - 1][1] == BLOCK else -1
+        if 0 <= began < line:  # it takes several lines to bind it
+            before = standing(told, began, inclusive=False)
+            return before if before >= 0 and told[before][0] < line else -1
+        before = standing(told, line, inclusive=False)
+        if not 0 <= before < at:
+            return at
+        if began < 0 or (self.family.name == "go" and text[:1] == TYPE_OPEN):
+            return before
+        if _root_of(text) != name:
+            return at
+        is_over = told[at + 1 : at + 2] == [(line, WIDEN)]
+        return before if self.family.name == "rust" and not is_over else -1
+
+    def _as_declared(self, told: list[tuple[int, str]], at: int, around: int) -> Value | None:
+        """Return what the type gives that a local is declared with, where nobody knows its value."""
+        line = told[at][0]
+        chain = chain_of(text) if (text := declared(told[: at + 1], line)) else None
+        if chain is None or chain[0][0] != TYPE_OPEN:
+            return None
+        return self._expression(chain, around, line, inclusive=False)
 
     def _told(self, told: list[tuple[int, str]], at: int, around: int) -> Value | None:
         line, text = told[at]
@@ -580,11 +831,13 @@ class FileResolver:
             known = self._told(held, before, around) if before >= 0 else None
             return told_apart(self.engine, known, text[2:])
         text = text.lstrip(NARROW)
-        chain = chain_of(text) if text else None
+        chain = self._chain(text) if text else None
         if chain is None:
             return None
-        value = self._expression(chain, around, line, inclusive=False)
         sole = first_of_its_block(told, at)
+        if sole and at > 0:  # what is bound in a block is read from around it
+            line = told[at - 1][0]
+        value = self._expression(chain, around, line, inclusive=False)
         if value is not None and not sole and not told[at][1].startswith((TYPE_OPEN, NARROW)):
             return replace(value, confidence=MEDIUM)
         return value
@@ -598,10 +851,12 @@ class FileResolver:
             return value
         if self.family.name == "ecma":  # where steps depend on the place
             return self.engine.steps(value, steps, (self.path, self._context(scope)))
-        question = (id(value), steps)
+        space = self._space(scope)
+        question = (id(value), steps, space)
         known = self.stepped.get(question)
         if known is None:
-            known = self.stepped[question] = (self.engine.steps(value, steps), value)
+            place = (self.path, space)
+            known = self.stepped[question] = (self.engine.steps(value, steps, place), value)
         return known[0]
 
     def _root(self, chain: Chain, scope: int, line: int, inclusive: bool) -> Value | None:
@@ -611,34 +866,86 @@ class FileResolver:
             me = self._around(scope)
             context = self._type_place(scope, root)
             return self.engine.root(chain, self.path, context, Value(INSTANCE, me) if me else None)
-        if root in family.parents:
-            me = self._around(scope)
-            return Value(PARENT, me) if me is not None else None
-        if root in family.selves or root in family.classes:
-            me = self._around(scope)
-            if me is not None:
-                static = root in family.classes and family.name != "rust"
-                return self._standing_for(me, TYPE if static or root == "Self" else INSTANCE)
-        around = self.scopes.local_at(scope, root)
+        if root in self.own_names or (self.is_ruby and (root[0] in _SIGILS or root == "new")):
+            value = self._own(root, scope, line)
+            said = root in family.parents or root[0] in _SIGILS
+            if value is not None or said or (family.name == "ecma" and root in family.selves):
+                return value
+        around = self._local_around(scope, root, line)
         if around is not None:
-            return self._local_value(root, around, line, inclusive)
-        plain = root.lstrip(_SIGILS) if family.name == "ruby" else root
-        if plain != root:
-            me = self._around(scope)
-            field = self.engine.member(Value(INSTANCE, me), plain) if me else NOTHING
-            return self.engine.value(field, Value(INSTANCE, me) if me else None)
-        if root == "new" and family.name == "ruby" and (me := self._around(scope)) is not None:
-            return self.engine.steps(self._standing_for(me, TYPE), ("new",))
+            value = self._local_value(root, around, line, inclusive)
+            if value is None and family.name == "rust" and line >= 0:
+                return self._module_before(root, around, scope, line)
+            return value
         if not self.scopes.declared_in(scope, root) and root not in ("std", "super"):
             return None
         owner, place = None, self._place(scope)
         if family.implicit_self and (me := self._around(scope)) is not None:
             owner = self._standing_for(me, INSTANCE)
-        question = (root, place, id(owner))
+        called = family.overloads and is_called(chain, 1)
+        question = (root, place, id(owner), called)
         if question not in self.roots or family.name == "ecma":
-            found = self.engine.named(root, self.path, place, MEANS_VALUE)
-            self.roots[question] = self.engine.value(found, owner)
+            found = self._named(root, scope, line, MEANS_VALUE)
+            given = self.engine.method if called else self.engine.value
+            self.roots[question] = self.engine.uncalled(given(found, owner))
         return self.roots[question]
+
+    def _own(self, root: str, scope: int, line: int) -> Value | None:
+        """Return what a word for the instance, its type or a part of these means: `self`, `@x`."""
+        family, me = self.family, self._around(scope)
+        if family.name == "ecma" and root in family.selves:
+            return self._this(scope, line)
+        if me is None:
+            return None
+        if root in family.parents:
+            if family.name == "ruby":
+                return self._super(scope)
+            return Value(INSTANCE if self._is_in_constant(scope) else PARENT, me)
+        if root in family.selves or root in family.classes:
+            static = root in family.classes and family.name != "rust"
+            return self._standing_for(me, TYPE if static or root == "Self" else INSTANCE)
+        if root == "new":
+            return self.engine.steps(self._standing_for(me, TYPE), ("new",))
+        return self.engine.value(self.engine.variable(me, root), Value(INSTANCE, me))
+
+    def _this(self, scope: int, line: int) -> Value | None:
+        """Return what `this` of JavaScript means at a place; nameless functions have their own."""
+        elsewhere = self.scopes.told.get((scope, "this"))
+        if elsewhere and is_within(spans_of(elsewhere), line):
+            return None
+        held = this_at(self.engine, self.path, self.summary.module, self.symbols, scope)
+        if held is not None or (me := self._around(scope)) is None:
+            return held
+        return self._standing_for(me, INSTANCE)
+
+    def _super(self, scope: int) -> Value | None:
+        """Return what Ruby's `super` gives: what the method of the same name above does."""
+        while scope >= 0 and self.symbols[scope].kind not in CALLABLE:
+            scope = self.symbols[scope].parent
+        me = self._around(scope)
+        if me is None or scope < 0:
+            return None
+        found = self.engine.member_of(me, self.symbols[scope].name, -1, above=True)
+        return self.engine.uncalled(self.engine.value(found, self._standing_for(me, INSTANCE)))
+
+    def _module_before(self, name: str, around: int, scope: int, line: int) -> Value | None:
+        """Return the module that a name means where the local of that name is not bound yet, in Rust."""
+        told = self.scopes.told.get((around, name))
+        if not told or standing(told, line, inclusive=True) >= 0:
+            return None
+        if not self.scopes.declared_in(scope, name):
+            return None
+        value = self.engine.value(self._named(name, scope, line, MEANS_VALUE))
+        return value if value is not None and value.sort == MODULE else None
+
+    def _is_in_constant(self, scope: int) -> bool:
+        """Is it the body of a constant, whose base is the enum around?"""
+        while scope >= 0 and self.symbols[scope].kind not in TYPE_LIKE:
+            if self.symbols[scope].kind == "constant":
+                above = self.symbols[scope].parent
+                return above >= 0 and self.symbols[above].kind == "enum"
+            scope = self.symbols[scope].parent
+        return False
 
     def _standing_for(self, decl: Decl, sort: int) -> Value:
         """Return a type or an instance of it, always the same one."""
@@ -657,14 +964,27 @@ class FileResolver:
     def _member(self, name: str, value: Value | None, argc: int) -> Found:
         if value is None:
             return NOTHING
+        if value.name == cpp_types.POINTER and self.family.name == "c":  # with a point, then
+            own = cpp_types.of_pointer(value, name, NOTHING)
+            if own is not None:
+                return own
         found = self.engine.member(value, name, argc)
         made = name == "new" and self.family.name == "ruby" and value.sort == TYPE
         if made and found.state != RESOLVED and value.decl is not None:
             return Found(RESOLVED, (value.decl,), value.confidence)
         return found
 
+    def _chain(self, text: str) -> Chain | None:
+        return chain_of(with_type_arguments(text) if self.nominal else text)
+
     def _receiver(self, receiver: str, scope: int, line: int) -> Value | None:
-        chain = chain_of(receiver)
+        if self.family.name == "rust":
+            receiver = rust_wrappers.spelled(receiver)
+        elif self.family.name == "php":
+            receiver = receiver.replace("::$", "::")  # a static property
+        elif self.family.name == "ruby":
+            receiver = receiver.replace("&.", ".")
+        chain = self._chain(receiver)
         if chain is None:
             return None
         value = self._expression(chain, scope, line)
@@ -706,12 +1026,24 @@ class FileResolver:
 
     def _above(self, index: int) -> Found:
         symbol = self.symbols[index]
-        if symbol.parent < 0 or self.symbols[symbol.parent].kind not in TYPES:
+        if symbol.parent < 0:
             return NOTHING
-        owner = self._own_decl(symbol.parent)
+        parent, above = self.symbols[symbol.parent], True
+        if parent.kind == "constant" and parent.parent >= 0:  # an enum's, with members of its own
+            place, above = parent.parent, False
+            parent = self.symbols[place]
+        else:
+            place = symbol.parent
+        owner = self._own_decl(place) if parent.kind in TYPES else None
         if owner is None:
             return NOTHING
-        found = self.engine.member_of(owner, symbol.name, symbol.arity, above=True)
+        if symbol.bases and self.family.name == "csharp":  # declared for one interface alone
+            wanted = self.engine.dotted(symbol.bases[0], self.path, self._context(place))
+            owner = wanted.decls[0] if wanted.decls else None
+            if owner is None:
+                return wanted
+            above = False
+        found = self.engine.member_of(owner, symbol.name, symbol.arity, above=above)
         if found.state == AMBIGUOUS and self.family.overloads:
             own = symbol_id(self.summary.language, symbol).partition("(")[2]
             same = tuple([d for d in found.decls if d.suffix[1:] == own])
@@ -735,7 +1067,7 @@ class FileResolver:
         for index, symbol in enumerate(self.symbols):
             if symbol.kind in TYPES and symbol.bases:
                 found += self._base_relations(index, symbol)
-            elif symbol.kind in ("method", "property") and symbol.parent >= 0:
+            elif symbol.kind in _OVERRIDING and symbol.parent >= 0:
                 above = self._member_above(index, symbol)
                 if above is None:
                     continue
@@ -767,15 +1099,34 @@ class FileResolver:
         rows.append((_KINDS[edge], state, sure, index, number, name, hint, symbol.start_line, 0))
 
     def _member_above(self, index: int, symbol: Symbol) -> tuple[Decl, int] | None:
-        if "staticmethod" in symbol.modifiers or "static" in symbol.modifiers:
+        if "staticmethod" in symbol.modifiers:
+            return None
+        if "static" in symbol.modifiers and self.family.name != "php":
             return None
         parent = self.symbols[symbol.parent]
-        if parent.kind not in TYPES or not (parent.bases or "partial" in parent.modifiers):
+        if symbol.kind == "field" and not self._is_read_by_call(symbol, parent):
+            return None
+        if parent.kind == "constant" and parent.parent >= 0:
+            parent = self.symbols[parent.parent]
+        elif parent.kind not in TYPES or not (parent.bases or "partial" in parent.modifiers):
             return None
         above = self._above(index)
         if above.state != RESOLVED or not above.decls:
             return None
+        if symbol.kind == "field" and above.decls[0].kind not in CALLABLE:
+            return None
         return above.decls[0], above.confidence
+
+    def _is_read_by_call(self, symbol: Symbol, parent: Symbol) -> bool:
+        """Is it a component of one of Java's records that has no method of its own to read it?"""
+        if (
+            parent.kind != "record"
+            or self.summary.language != "java"
+            or "static" in symbol.modifiers
+        ):
+            return False
+        own = self.engine.decls(parent.fq_name, symbol.name)
+        return not any(decl.kind in CALLABLE and decl.arity == 0 for decl in own)
 
     def _base_relations(self, index: int, symbol: Symbol) -> list[Relation]:
         decl = self._own_decl(index)

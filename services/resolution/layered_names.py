@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from posixpath import normpath
 
 from msgspec.structs import replace
 
-from services.resolution import values
+from services.resolution import cpp_spaces, values
+from services.resolution.c_includes import included, is_header
 from services.resolution.engine import Engine
 from services.resolution.module_names import rust_module
 from services.resolution.packaged_names import around, in_functions, package_around
-from services.resolution.summary import CRATES, MODULES, SPACES, TYPE_LIKE, TYPES, Decl, ImportFact
+from services.resolution.summary import (
+    COMPACT,
+    CRATES,
+    MODULES,
+    SPACES,
+    TYPE_LIKE,
+    TYPES,
+    Decl,
+    ImportFact,
+)
 from services.resolution.values import (
     AMBIGUOUS,
     MEDIUM,
@@ -24,7 +35,7 @@ from services.resolution.values import (
 # ---- Ruby ----------------------------------------------------------------------------------------
 
 
-def ruby_named(engine: Engine, name: str, _path: str, context: str) -> Found:
+def ruby_named(engine: Engine, name: str, path: str, context: str) -> Found:
     """Look a constant up outwards, a method in the type around and at the top."""
     constant = name[:1].isupper()
     scope = context
@@ -40,6 +51,7 @@ def ruby_named(engine: Engine, name: str, _path: str, context: str) -> Found:
                 inherited = engine.member_of(types[0], name)
                 if inherited.state == RESOLVED:
                     return inherited
+            container = _beyond(types, path, container)
         elif types:
             found = engine.member_of(types[0], name)
             if found.state == RESOLVED:
@@ -51,9 +63,23 @@ def ruby_named(engine: Engine, name: str, _path: str, context: str) -> Found:
                 return engine.chosen(decls)
         scope = container
     decls = engine.decls("", name)
-    if decls:
+    if not decls:
+        return NOTHING
+    if constant or any(decl.path == path for decl in decls):
         return engine.chosen(decls)
-    return NOTHING
+    found = engine.chosen(decls)  # unless what is around inherits another one, unseen
+    return replace(found, confidence=MEDIUM) if found.state == RESOLVED else found
+
+
+def _beyond(types: list[Decl], path: str, container: str) -> str:
+    """Return what is lexically around a type: of `class A::B` no A."""
+    for decl in types:
+        levels = decl.modifiers[-1].removeprefix(COMPACT) if decl.modifiers else ""
+        if decl.path == path and levels.isdecimal():
+            for _ in range(int(levels)):
+                container = container.rpartition(".")[0]
+            break
+    return container
 
 
 def ruby_imported(engine: Engine, fact: ImportFact) -> Found:
@@ -176,6 +202,9 @@ _PRELUDE = frozenset(
 )
 
 
+_OF_CRATE = re.compile(r"((?:.*?/)??)(?:src|tests|benches|examples)/")
+
+
 def rust_crate(path: str) -> str:
     """Return the container of a file's crate root."""
     head, found, _ = path.rpartition("/src/")
@@ -227,7 +256,7 @@ def _of_module(engine: Engine, module: str, name: str, path: str, seen: frozense
             outer = values.outside(source.hint)
     if name in _PRELUDE:
         return values.outside("std")
-    crate = _crate(engine, name)
+    crate = _crate(engine, name, path)
     return outer if crate is NOTHING else crate
 
 
@@ -250,7 +279,7 @@ def _use(engine: Engine, written: str, fact: ImportFact) -> Found:
         module = _module_around(engine, own, rust_module(fact.path))
         found = values.module(module if first == "self" else module.rpartition(".")[0])
     else:
-        found = _first(engine, first, own)
+        found = _first(engine, first, own, fact.path)
     for part in parts[1:]:
         if part == "super" and found.value is not None:
             found = values.module(found.value.name.rpartition(".")[0])
@@ -259,19 +288,26 @@ def _use(engine: Engine, written: str, fact: ImportFact) -> Found:
     return found
 
 
-def _first(engine: Engine, name: str, own: str) -> Found:
+def _first(engine: Engine, name: str, own: str, path: str) -> Found:
     full = f"{own}.{name}" if own else name
     if engine.is_package(full):
         return values.module(full)
     decls = engine.decls(own, name)
     if decls:
         return engine.chosen(decls)
-    crate = _crate(engine, name)
+    crate = _crate(engine, name, path)
     return values.outside(name) if crate is NOTHING else crate
 
 
-def _crate(engine: Engine, name: str) -> Found:
-    """Return the root of the crate that a Cargo.toml names so, or else of one in a folder so named."""
+def _crate(engine: Engine, name: str, path: str) -> Found:
+    """Return the root of the crate that a Cargo.toml names so, or else of one in a folder so named.
+
+    The Cargo.toml of a file's own crate may give another crate a name for itself.
+    """
+    folder = _OF_CRATE.match(path)
+    manifest = f"{folder[1] if folder is not None else ''}Cargo.toml"
+    for renamed in engine.projects(CRATES, f"{manifest}:{name}"):
+        name = renamed.name
     for named in engine.projects(CRATES, name):
         root = rust_module(named.path.removesuffix("Cargo.toml") + "src/lib.rs")
         if engine.is_package(root):
@@ -297,6 +333,8 @@ def rust_member(engine: Engine, value: Value, name: str) -> Found:
 
 def _rust_member(engine: Engine, value: Value, name: str) -> Found:
     module = value.name
+    if name == "super":
+        return values.module(module.rpartition(".")[0])
     decls = engine.decls(module, name)
     if decls:
         return engine.chosen(decls)
@@ -320,6 +358,10 @@ def c_named(engine: Engine, name: str, path: str, context: str) -> Found:
     """Look a name up: what is around, then everything at the top, this file and its headers first."""
     if name == "std":
         return values.outside("std")
+    using = [fact for fact in engine.imports(path, name) if _in_sight(engine, fact, context)]
+    for fact in using:
+        if fact.scope:  # it hides what is around
+            return engine.imported(fact)
     found = around(engine, name, context)
     if found.state == RESOLVED:
         container = found.decls[0].container
@@ -327,23 +369,51 @@ def c_named(engine: Engine, name: str, path: str, context: str) -> Found:
         own = tuple([d for d in beside if d.path == path])
         return engine.chosen(own) if own else _nearest(engine, found.decls, path)
     own = engine.decls(path.rpartition(".")[0].replace("/", "."), name)  # static
-    if own:
-        return engine.chosen(own)
-    decls = engine.decls("", name)
+    decls = own or engine.decls("", name)
     if decls:
-        return _nearest(engine, decls, path)
+        return engine.chosen(own) if own else _nearest(engine, decls, path)
+    brought = _brought_in(engine, using, name, path, context)
+    if brought is not NOTHING or found.state == AMBIGUOUS:
+        return found if brought is NOTHING else brought
+    package = package_around(engine, name, context)
+    if package is NOTHING and found is NOTHING:
+        found = _in_sources(engine, name, path)
+    return package if found is NOTHING and package is not NOTHING else found
+
+
+def _brought_in(
+    engine: Engine, using: list[ImportFact], name: str, path: str, context: str
+) -> Found:
+    """Look a name up that a `using` brings in: by itself, or with all of a namespace."""
+    for fact in using:
+        return engine.imported(fact)
     for fact in engine.imports(path, "*"):
-        if fact.kind == "using":
+        if fact.kind == "using" and _in_sight(engine, fact, context):
             container = fact.module.replace("::", ".")
             decls = engine.decls(container, name)
+            inner = engine.chosen(decls) if decls else cpp_spaces.beyond(engine, container, name)
+            if inner is not NOTHING:
+                return inner
+    return NOTHING
+
+
+def _in_sight(engine: Engine, fact: ImportFact, context: str) -> bool:
+    """Does a `using` hold at a place? One of a class is about what it inherits anyway."""
+    if not fact.scope:
+        return True
+    container, _, last = fact.scope.rpartition(".")
+    inside = f"{context}.".startswith(f"{fact.scope}.")
+    return inside and not any(d.kind in TYPES for d in engine.decls(container, last))
+
+
+def _in_sources(engine: Engine, name: str, path: str) -> Found:
+    """Look a name up where only a macro or an unusual include leads to."""
+    for source in included(engine, path):
+        if source.endswith(".c"):  # whose statics are in sight, then
+            decls = engine.decls(source.rpartition(".")[0].replace("/", "."), name)
             if decls:
                 return engine.chosen(decls)
-    for fact in engine.imports(path, name):
-        return engine.imported(fact)
-    if found.state == AMBIGUOUS:
-        return found
-    package = package_around(engine, name, context)
-    return found if package is NOTHING else package
+    return cpp_spaces.around(engine, name, path)
 
 
 def _nearest(engine: Engine, decls: tuple[Decl, ...], path: str) -> Found:
@@ -351,7 +421,7 @@ def _nearest(engine: Engine, decls: tuple[Decl, ...], path: str) -> Found:
     own = tuple([d for d in decls if d.path == path])
     if own and any(d.kind != "macro" or len(decls) == 1 for d in own):
         return engine.chosen(own)
-    seen = tuple([d for d in decls if "static" not in d.modifiers or _is_header(d.path)])
+    seen = tuple([d for d in decls if "static" not in d.modifiers or is_header(d.path)])
     if path.endswith(".c"):  # what C++ defines for it is declared as C somewhere
         seen = tuple([d for d in seen if not d.suffix]) or seen
     if not seen:
@@ -364,32 +434,6 @@ def _nearest(engine: Engine, decls: tuple[Decl, ...], path: str) -> Found:
     return engine.chosen(near or seen)
 
 
-def _is_header(path: str) -> bool:
-    return path.endswith((".h", ".hpp", ".hh", ".hxx", ".H", ".inl"))
-
-
-def included(engine: Engine, path: str) -> frozenset[str]:
-    """Return the files of the repository that a file includes, two levels deep."""
-    question = ("h", path)
-    return engine.remembered(question, lambda: _includes(engine, path, 2), frozenset())  # type: ignore[no-any-return]
-
-
-def _includes(engine: Engine, path: str, depth: int) -> frozenset[str]:
-    found = set()
-    folder = path.rpartition("/")[0]
-    for fact in engine.imports(path, ""):
-        if fact.kind != "include":
-            continue
-        near = normpath(f"{folder}/{fact.module}") if folder else normpath(fact.module)
-        files = [d.path for d in engine.decls(MODULES, normpath(fact.module).lstrip("./"))]
-        chosen = [near] if near in files else files
-        found.update(chosen)
-        if depth > 1:
-            for one in chosen:
-                found |= _includes(engine, one, depth - 1)
-    return frozenset(found)
-
-
 def c_imported(engine: Engine, fact: ImportFact) -> Found:
     if fact.kind == "include":
         found = engine.decls(MODULES, normpath(fact.module).lstrip("./"))
@@ -397,8 +441,21 @@ def c_imported(engine: Engine, fact: ImportFact) -> Found:
     container = fact.module.replace("::", ".")
     if fact.name and fact.name != "*":
         decls = engine.decls(container, fact.name)
-        return engine.chosen(decls) if decls else values.outside(container)
-    return values.module(container) if engine.is_package(container) else values.outside(container)
+        inner = engine.chosen(decls) if decls else cpp_spaces.beyond(engine, container, fact.name)
+        if inner is not NOTHING:
+            return inner
+    if engine.is_package(container) or cpp_spaces.is_opened(engine, container):
+        return Found(UNRESOLVED, hint=container) if fact.name else values.module(container)
+    return values.outside(container)
+
+
+def c_member(engine: Engine, value: Value, name: str) -> Found:
+    """Return a member of a namespace, an inline one's or one's that only a macro opens included."""
+    found = space_member(engine, value, name)
+    if found.state == UNRESOLVED and value.name:
+        hidden = cpp_spaces.beyond(engine, value.name, name)
+        return found if hidden is NOTHING else hidden
+    return found
 
 
 # ---- Swift, scripts ------------------------------------------------------------------------------

@@ -135,6 +135,15 @@ ROOT_MEMBERS = {  # of the type that every type derives from
         ]
     ),
 }
+PHP_INTERFACES = {  # that say all that a class has of them
+    "ArrayAccess": frozenset({"offsetExists", "offsetGet", "offsetSet", "offsetUnset"}),
+    "Countable": frozenset({"count"}),
+    "Iterator": frozenset({"current", "key", "next", "rewind", "valid"}),
+    "IteratorAggregate": frozenset({"getIterator"}),
+    "JsonSerializable": frozenset({"jsonSerialize"}),
+    "Stringable": frozenset({"__toString"}),
+    "Traversable": frozenset(),
+}
 # Functions that headers declare anew, or as a macro, for some platforms.
 C_LIBRARY = frozenset({
     "abort", "abs", "atof", "atoi", "atol", "bsearch", "calloc", "close", "exit", "fclose",

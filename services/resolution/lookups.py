@@ -18,7 +18,7 @@ _LOOKUPS: dict[str, tuple[Lookup, ImportLookup, MemberLookup]] = {
     "php": (packaged_names.php_named, packaged_names.php_imported, packaged_names.package_member),
     "ruby": (layered_names.ruby_named, layered_names.ruby_imported, layered_names.space_member),
     "rust": (layered_names.rust_named, layered_names.rust_imported, layered_names.rust_member),
-    "c": (layered_names.c_named, layered_names.c_imported, layered_names.space_member),
+    "c": (layered_names.c_named, layered_names.c_imported, layered_names.c_member),
     "swift": (layered_names.global_named, layered_names.outside_import, layered_names.space_member),
     "script": (
         layered_names.script_named,

@@ -22,10 +22,10 @@ Ancestors = Callable[[str], "frozenset[str] | None"]  # simple names of all type
 def parameters(decl: Decl, language: str = "java") -> list[str]:
     """Return the plain types of a callable's parameters."""
     inner = decl.suffix[1:-1]
-    return [plain(part, language) for part in _split(inner)] if inner else []
+    return [plain(part, language) for part in split(inner)] if inner else []
 
 
-def _split(inner: str) -> list[str]:
+def split(inner: str) -> list[str]:
     """Split a list of types at its commas, those in brackets left alone."""
     if "(" not in inner and "[" not in inner:
         return inner.split(",")
@@ -156,7 +156,8 @@ class _Choice:
     def _converted(self, given: str, wanted: str, decl: Decl) -> int | None:  # noqa: PLR0911 - C++'s cases
         rules = self.rules
         if _is_variable(wanted.rstrip("*"), decl):
-            return FITS
+            told = given in rules.boxes or given.endswith("*") or given in rules.above
+            return FITS if told or self.ancestors(given) is not None else MAYBE
         is_number, wants_number = given in rules.boxes, wanted in rules.boxes
         if is_number and wants_number:
             return PROMOTED if _PROMOTIONS.get(given) == wanted else BOXED

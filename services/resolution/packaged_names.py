@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from services.resolution import values
 from services.resolution.engine import Engine
 from services.resolution.families import BUILTINS
@@ -15,15 +17,20 @@ from services.resolution.summary import (
     Decl,
     ImportFact,
 )
+from services.resolution.usings import global_usings, usings
 from services.resolution.values import (
     AMBIGUOUS,
     EXTERNAL,
     NOTHING,
+    OUTSIDE,
     RESOLVED,
+    TYPE,
     UNRESOLVED,
     Found,
     Value,
 )
+
+TYPE_PARAMETER = Found(UNRESOLVED)  # what `around` says of one, which hides all that is further out
 
 
 def around(engine: Engine, name: str, context: str, outermost: str = "") -> Found:
@@ -38,7 +45,7 @@ def around(engine: Engine, name: str, context: str, outermost: str = "") -> Foun
             if last == name:
                 return engine.chosen(tuple(types))
             if any(name in decl.parameters for decl in types):
-                return NOTHING
+                return TYPE_PARAMETER
             found = engine.member_of(types[0], name)
             if found.state in (RESOLVED, AMBIGUOUS):
                 return found
@@ -49,7 +56,7 @@ def around(engine: Engine, name: str, context: str, outermost: str = "") -> Foun
             if decls:
                 return engine.chosen(decls)
             if outer and any(name in decl.parameters for decl in outer):
-                return NOTHING
+                return TYPE_PARAMETER
         scope = container
     return missing
 
@@ -165,6 +172,8 @@ def jvm_named(engine: Engine, name: str, path: str, context: str) -> Found:
     found = around(engine, name, context, package)
     if found.state in (RESOLVED, AMBIGUOUS):
         return found
+    if found is TYPE_PARAMETER:
+        return NOTHING
     for fact in engine.imports(path, name):
         imported = engine.imported(fact)
         if imported.state != UNRESOLVED:
@@ -228,14 +237,25 @@ def csharp_named(engine: Engine, name: str, path: str, context: str) -> Found:
     found = around(engine, name, context)
     if found.state in (RESOLVED, AMBIGUOUS):
         return found
+    if found is TYPE_PARAMETER:
+        return NOTHING
     decls = engine.decls("", name)
     if decls:
         return engine.chosen(decls)
-    for fact in engine.imports(path, name):
-        return engine.imported(fact)
-    outer = found
+    for fact in (*engine.imports(path, name), *global_usings(engine, path)):
+        if fact.alias == name:
+            return engine.imported(fact)
+    brought = _from_usings(engine, name, path, found)
+    if brought.state in (RESOLVED, AMBIGUOUS):
+        return brought
+    package = package_around(engine, name, context)
+    return brought if package is NOTHING else package
+
+
+def _from_usings(engine: Engine, name: str, path: str, outer: Found) -> Found:
+    """Return what the usings of a file bring in, or else where a name may come from outside."""
     hits: dict[str, Found] = {}
-    for fact in engine.imports(path, "*"):
+    for fact in usings(engine, path):
         decls = tuple([d for d in engine.decls(fact.module, name) if d.kind in TYPE_LIKE])
         if decls:
             hits[decls[0].id] = engine.chosen(decls)
@@ -252,8 +272,7 @@ def csharp_named(engine: Engine, name: str, path: str, context: str) -> Found:
     if hits:
         every = tuple(hits[key].decls[0] for key in sorted(hits))
         return Found(AMBIGUOUS, every, values.MEDIUM)
-    package = package_around(engine, name, context)
-    return outer if package is NOTHING else package
+    return outer
 
 
 def csharp_imported(engine: Engine, fact: ImportFact) -> Found:
@@ -261,10 +280,15 @@ def csharp_imported(engine: Engine, fact: ImportFact) -> Found:
     full = f"{fact.module}.{fact.name}" if fact.name and fact.name != "*" else fact.module
     container, _, name = full.partition("<")[0].rpartition(".")
     decls = engine.decls(container, name)
+    made = engine.typed(full, fact.path, fact.scope) if "<" in full else None
     if decls and decls[0].kind not in SPACES:
-        return engine.chosen(decls)
+        found = engine.chosen(decls)
+        known = made is not None and made.decl in found.decls
+        return replace(found, value=replace(made, sort=TYPE)) if made and known else found
     if engine.is_package(full):
         return values.module(full)
+    if made is not None and made.sort == OUTSIDE:
+        return Found(EXTERNAL, (), values.HIGH, made, container)
     return values.outside(fact.module)
 
 
@@ -272,19 +296,31 @@ def csharp_imported(engine: Engine, fact: ImportFact) -> Found:
 
 
 def php_named(engine: Engine, name: str, path: str, context: str) -> Found:
-    """Look a name up: the uses of the file, its namespace, functions and constants outside any."""
+    """Look a name up: the uses of the file, its namespace, functions and constants outside any.
+
+    Of the namespaces around its own, PHP sees none.
+    """
     for fact in engine.imports(path, name):
         return engine.imported(fact)
-    scope = context
-    while True:
-        decls = engine.decls(scope, name)
-        outer, _, last = scope.rpartition(".")
-        in_type = any(decl.kind in TYPES for decl in engine.decls(outer, last)) if scope else False
-        if decls and not in_type:
+    space = context
+    while space:
+        outer, _, last = space.rpartition(".")
+        around = [decl for decl in engine.decls(outer, last) if decl.path == path]
+        if not any(decl.kind in TYPES or decl.kind in CALLABLE for decl in around):
+            break
+        decls = () if around[0].kind in TYPES else engine.decls(space, name)
+        if decls:
             return engine.chosen(decls)
-        if not scope:
-            return package_around(engine, name, context)
-        scope = outer
+        space = outer
+    if name == "namespace":
+        return values.module(space)
+    decls = engine.decls(space, name)
+    if not decls and space:
+        decls = tuple([decl for decl in engine.decls("", name) if decl.kind not in TYPES])
+    if decls:
+        return engine.chosen(decls)
+    full = f"{space}.{name}" if space else name
+    return values.module(full) if engine.holds_packages(full) else NOTHING
 
 
 def php_imported(engine: Engine, fact: ImportFact) -> Found:

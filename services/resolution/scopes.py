@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 
 import numpy as np
@@ -10,6 +11,7 @@ from contracts.extract import REFERENCE_KINDS, Binding, Body, References
 from services.resolution.expressions import CALL, EACH, annotated, chain_of
 
 CALLABLE = frozenset({"function", "method", "constructor", "macro"})
+_INITIALISED = frozenset({"field", "constant", "event"})  # by what may hold a lambda
 RETURNED = "return"  # the name under which what a function returns is bound
 _SELVES = frozenset({"self", "cls", "this", "super", "Self", "static", "parent", "base", "crate"})
 _MAX_DEPTH = 4
@@ -19,6 +21,8 @@ NARROW, WIDEN = "\x03", "\x04"  # a checked type in front of its root, and where
 BLOCK = "\x05"  # declared anew: what it meant before comes back where this block ends
 NOT_TOLD = (NARROW, WIDEN, BLOCK)
 Told = tuple[int, str]  # line, expression
+_BEYOND = 1 << 40  # no line is as far down
+_OWN_LOOKUP = frozenset({"function", "class"})  # see FileResolver on those that blocks declare
 
 
 def columns(references: References | None) -> list[list[int]]:
@@ -55,6 +59,13 @@ class Scopes:
             if binding.scope < 0 and binding.origin in ("callback", "context", "element")
             if binding.name not in declared
         }
+        callables = {s.name for s in self.symbols if s.parent < 0 and s.kind in _OWN_LOOKUP}
+        self.enclosed = {  # locals of nameless functions around code outside any other
+            name: spans_of(told)
+            for (scope, name), told in self.told.items()
+            if scope < 0 and name not in callables and any(text == BLOCK for _, text in told)
+        }
+        self._loose |= self.enclosed.keys()
 
     @property
     def bare(self) -> dict[int, set[str]]:
@@ -77,12 +88,22 @@ class Scopes:
             scope = names[1]
         return -1 if name in self._loose else None
 
+    def at_large(self, scope: int, name: str) -> list[Told]:
+        """Return what is told of a name, without what blocks outside any function tell of theirs."""
+        told = self.told.get((scope, name), [])
+        spans = self.enclosed.get(name) if scope < 0 else None
+        if not spans:
+            return told
+        return [one for one in told if not is_within(spans, one[0])]
+
     def _bound(self, scope: int) -> tuple[set[str], int]:
         """Return the names a symbol binds for its body, and the next callable around it."""
         symbol = self.symbols[scope]
         names: set[str] = set()
         if symbol.kind in CALLABLE or symbol.kind == "property":
             names = {found[0].lstrip("*&.$") for found in symbol.params}
+            names |= self._told_in.get(scope, _NO_NAMES)
+        elif symbol.kind in _INITIALISED:
             names |= self._told_in.get(scope, _NO_NAMES)
         return names, symbol.parent
 
@@ -105,14 +126,14 @@ class Scopes:
         if root in _SELVES or root[0] in '\x01\\"':
             return [text]
         around = self.local_at(scope, root)
-        if around is None:
+        if around is None or (around < 0 and root in self.enclosed):
             return [text] if self.declared_in(scope, root) or len(chain) == 1 else []
         if depth >= _MAX_DEPTH:
             return []
         known = self._expanded.get((around, text, depth))
         if known is not None:
             return known
-        rest = "".join(step if step[0] in "([@" else f".{step}" for step in chain[1:])
+        rest = "".join(step if step[0] in "([@-" else f".{step}" for step in chain[1:])
         found: dict[str, None] = {}
         for _, told in self.told.get((around, root), ()):
             if told and told[0] not in NOT_TOLD:
@@ -122,6 +143,31 @@ class Scopes:
                 break
         answer = self._expanded[around, text, depth] = list(found)[:_MAX_DEPTH]
         return answer
+
+
+def spans_of(told: list[Told]) -> list[tuple[int, int]]:
+    """Return the first and last lines of the blocks that declare a name anew, merged, ascending."""
+    found: list[tuple[int, int]] = []
+    begun: list[int] = []  # -1 for a check
+    for line, text in told:
+        if text[:1] in (NARROW, BLOCK):
+            begun.append(line if text == BLOCK else -1)
+        elif text == WIDEN and begun and (first := begun.pop()) >= 0:
+            found.append((first, line))
+    found.sort()
+    merged: list[tuple[int, int]] = []
+    for first, last in found:
+        if merged and first <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
+        else:
+            merged.append((first, last))
+    return merged
+
+
+def is_within(spans: list[tuple[int, int]], line: int) -> bool:
+    """Is a line in one of the spans of `spans_of`?"""
+    at = bisect_right(spans, (line, _BEYOND)) - 1
+    return at >= 0 and line <= spans[at][1]
 
 
 def _bare(references: References | None, table: list[list[int]]) -> dict[int, set[str]]:

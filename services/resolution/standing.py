@@ -6,6 +6,7 @@ it, and blocks that declare it anew; checks and blocks end where a WIDEN says so
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from services.resolution.expressions import TYPE_OPEN
@@ -29,6 +30,37 @@ def standing(told: Sequence[Told], line: int, inclusive: bool) -> int:
                 around.append(at)
             at = _ANEW if text == BLOCK else number
     return _anywhere(told) if at == -1 else max(at, -1)
+
+
+class Timeline:
+    """What `standing` says of one local, line after line, worked out once."""
+
+    def __init__(self, told: Sequence[Told]) -> None:
+        self._told = told
+        self._lines = [line for line, _ in told]
+        self._after = [-1]  # what holds behind so many of the things told
+        around: list[int] = []
+        at = -1
+        for number, (_, text) in enumerate(told):
+            if text == WIDEN:
+                at = around.pop() if around else at
+            else:
+                if text[:1] in (NARROW, BLOCK):
+                    around.append(at)
+                at = _ANEW if text == BLOCK else number
+            self._after.append(at)
+        self._anywhere = _anywhere(told)
+
+    def at(self, line: int, inclusive: bool) -> int:
+        """Return the index of what holds, -1 when nothing is known to."""
+        number = bisect_left(self._lines, line)
+        at = self._after[number]
+        while inclusive and number < len(self._lines) and self._lines[number] == line:
+            text = self._told[number][1]
+            if text != WIDEN:
+                at = _ANEW if text == BLOCK else number
+            number += 1
+        return self._anywhere if at == -1 else max(at, -1)
 
 
 def _anywhere(told: Sequence[Told]) -> int:

@@ -17,24 +17,41 @@ from msgspec import Struct
 from contracts.extract import Body, Symbol
 from services.resolution.expressions import annotated
 from services.resolution.families import Family, family_of
-from services.resolution.generics import TYPED_SCRIPTS, bounds_of, derived_of
+from services.resolution.generics import (
+    GENERIC,
+    TYPED_SCRIPTS,
+    bounds_of,
+    derived_of,
+    go_bounds_of,
+    parameter_list,
+    rust_bounds_of,
+    template_parameters,
+)
 from services.resolution.ids import OVERLOADING, kind_letter, symbol_id
 from services.resolution.module_names import ecma_module, python_module, rust_module, stem_of
 from services.resolution.scopes import CALLABLE, RETURNED, Scopes
 
-SUMMARY_VERSION = 3
+SUMMARY_VERSION = 4
 TYPES = frozenset({"class", "interface", "struct", "enum", "trait", "record", "union", "component"})
 TYPE_LIKE = TYPES | {"type"}
 VALUES = frozenset({"field", "property", "constant", "variable", "event"})
 SPACES = frozenset({"module", "namespace"})
 UNSEEN = "unseen"  # modifier of a field that no symbol stands for
+OBJECT = "object"  # modifier of a function or constant that methods are declared in
+MEMBERS = frozenset({"method", "property"})
 FILE = "file"  # kind of the fact that a module is there
 
+_OPENING = re.compile(r"(inline[\s\\]+)?\bnamespace[\s\\]+([A-Za-z_]\w*)[\s\\]*(?:\{|\Z)")
 _NAMELESS = frozenset({"union", "struct"})  # the type of a C field that is declared in place
+_BESIDE_CODE = frozenset({"Properties", "Global", "Globals", "Usings", "GlobalUsings"})
 _SCOPED = re.compile(r"(?:typedef\s+)?enum\s+(?:class|struct)\b")
 _NESTED_PACKAGES = frozenset({"jvm", "csharp", "php", "c"})
+_ASKING = frozenset({"go", "jvm"})  # families in which others ask for the methods of an interface
 INTERFACES = "#interfaces"  # by a method they ask for, where types implement without saying so
 MODULES, BY_NAME, METHODS, IMPLS, PACKAGES = "#module", "#name", "#methods", "#impls", "#package"
+USINGS = "#usings"  # what C# brings into all files of a project, by the folder it is said in
+OPENED = "#opened"  # macros by each namespace that they open; all of them by ""
+INLINE = "#inline"  # inline namespaces by the one around
 ABOVE = "#above"  # a package by the name of one inside it
 
 SETTINGS, PACKAGE_NAMES, GO_MODULES = "#project", "#packages", "#gomodules"
@@ -43,6 +60,16 @@ PROJECT_CONTAINERS = frozenset({SETTINGS, PACKAGE_NAMES, GO_MODULES, CRATES})
 _GENERIC = re.compile(r"\b(?:Generic|Protocol)\[([\w, ]+)\]")
 _PARAMETER = re.compile(
     r"(?:^|,)\s*(?:in |out |const |typename |class |\*+|'\w+,?\s*)*([A-Za-z_]\w*)"
+)
+_RENAMED = re.compile(r"\bpackage\s*=\s*[\"']([\w-]+)")  # a dependency that goes by another name
+_WRITTEN_TYPE = re.compile(r"\w+ = ((?:[\w.]+\.)?[A-Z]\w*\[.+\])")
+_ALIASES = frozenset({"TypeAlias", "typing.TypeAlias", "t.TypeAlias"})
+_TYPE_VARIABLE = re.compile(
+    r"(\w+)(?:: [\w.]+)? = (?:[\w.]+\.)?TypeVar\((?:.*?\bbound ?= ?['\"]?([\w.]+))?"
+)
+_COMPACT = re.compile(r"(?:class|module) ((?:\w+::)+)\w")
+COMPACT = (
+    "compact:"  # modifier of Ruby's `class A::B`: what is in A is not seen from B, 1 level of it
 )
 _ATTRIBUTE = re.compile(r"(?:self|this|cls)\.(#?\w+)\Z")
 
@@ -139,7 +166,11 @@ def summarise(path: str, language: str, body: Body) -> Summary:
     decls = [
         _declared(symbol, index, language, scopes) for index, symbol in enumerate(body.symbols)
     ]
-    decls += _attributes(body, scopes, decls)
+    decls += _attributes(body, scopes, decls, language)
+    if family.name == "ecma":
+        _mark_objects(decls)
+    elif family.name == "python":
+        _declare_parameters(body, decls)
     imports = tuple(
         ImportFact(
             i.module, i.name, i.alias, i.kind, i.level,
@@ -148,6 +179,42 @@ def summarise(path: str, language: str, body: Body) -> Summary:
         for i in body.imports
     )  # fmt: skip
     return Summary(SUMMARY_VERSION, language, module, tuple(decls), imports)
+
+
+def _declare_parameters(body: Body, decls: list[Decl]) -> None:
+    """Let variables made by TypeVar be type parameters, and each know what it extends."""
+    for symbol, decl in zip(body.symbols, decls, strict=False):
+        if symbol.kind in VALUES and "TypeVar(" in symbol.signature:
+            made = _TYPE_VARIABLE.match(symbol.signature)
+            if made is not None:
+                decl.told, decl.parameters = (), (made[1],)
+                decl.bounds = ((made[2], ""),) if made[2] else ()
+        elif symbol.kind in VALUES and not decl.told and "[" in symbol.signature:
+            written = _WRITTEN_TYPE.fullmatch(symbol.signature)  # too nested to be an expression
+            decl.told = (written[1],) if written is not None else ()
+        elif decl.parameters and f"{symbol.name}[" in symbol.signature:
+            decl.bounds = _bounds_in_brackets(symbol)
+
+
+def _bounds_in_brackets(symbol: Symbol) -> tuple[tuple[str, str], ...]:
+    """Return what the type parameters in `def f[T: Bound, *Ts]` extend; nothing when none does."""
+    inside = symbol.signature.partition(f"{symbol.name}[")[2].partition("](")[0]
+    found = tuple([(part.partition(":")[2].strip(), "") for part in _flat(inside).split(",")])
+    return found if any(bound for bound, _ in found) else ()
+
+
+def _mark_objects(decls: list[Decl]) -> None:
+    """Mark the functions that hold methods, and the constants that are objects with functions."""
+    holding = {decl.container for decl in decls if decl.kind in MEMBERS}
+    assigned = {decl.container for decl in decls if decl.kind == "function"} | holding
+    for decl in decls:
+        if decl.kind == "function":
+            holds = decl.full_name in holding
+        else:
+            held = decl.kind in ("constant", "variable") and not decl.told
+            holds = held and decl.full_name in assigned
+        if holds:
+            decl.modifiers += (OBJECT,)
 
 
 def _is_project_file(path: str) -> bool:
@@ -169,16 +236,34 @@ def _declared(symbol: Symbol, index: int, language: str, scopes: Scopes) -> Decl
         modifiers += ("variadic",)
     if symbol.kind == "enum" and _SCOPED.match(symbol.signature):
         modifiers += ("scoped",)
+    if language == "ruby" and (compact := _COMPACT.match(symbol.signature)) is not None:
+        modifiers += (f"{COMPACT}{compact[1].count('::')}",)
+    bases = symbol.bases
+    if symbol.kind == "macro" and "namespace" in symbol.signature:
+        bases = tuple([name for inline, name in _OPENING.findall(symbol.signature) if not inline])
+    if symbol.kind == "namespace" and symbol.signature[:7] == "inline ":
+        modifiers += ("inline",)
     return Decl(
         symbol.kind, symbol.name, container, suffix,
         full_name if symbol.kind in CALLABLE else "",
-        symbol.arity, modifiers, _told(symbol, index, scopes), symbol.bases,
-        _type_parameters(symbol) if symbol.kind in TYPE_LIKE or symbol.kind in CALLABLE else (),
+        symbol.arity, modifiers, _told(symbol, index, scopes), bases,
+        _type_parameters(symbol, language)
+        if symbol.kind in TYPE_LIKE or symbol.kind in CALLABLE else (),
         _takes(symbol, language),
-        bounds=bounds_of(symbol) if language in TYPED_SCRIPTS else (),
-        derived=derived_of(symbol) if language in TYPED_SCRIPTS else (),
+        bounds=_bounds(symbol, language),
+        derived=derived_of(symbol, language) if language in GENERIC or language == "cpp" else (),
         optional=_optional(symbol) if language in OVERLOADING and "=" in symbol.signature else 0,
     )  # fmt: skip
+
+
+def _bounds(symbol: Symbol, language: str) -> tuple[tuple[str, str], ...]:
+    if language in GENERIC:
+        return bounds_of(symbol, language)
+    if language == "go":
+        return go_bounds_of(symbol)
+    told = rust_bounds_of(symbol) if language == "rust" and ":" in symbol.signature else {}
+    names = _type_parameters(symbol, language) if told else ()
+    return tuple([(told.get(name, ""), "") for name in names])
 
 
 def _optional(symbol: Symbol) -> int:
@@ -216,6 +301,11 @@ def _takes(symbol: Symbol, language: str) -> tuple[str, ...]:
         return ()
     if language in TYPED_SCRIPTS:
         return tuple(declared for _, declared in symbol.params)
+    if language in GENERIC:
+        if symbol.kind not in CALLABLE:
+            return tuple(declared for _, declared in symbol.params)
+        told = tuple(declared if "<" in declared else "" for _, declared in symbol.params)
+        return told if any(told) else ()
     if not any("=>" in declared for _, declared in symbol.params):
         return ()
     return tuple(declared if "=>" in declared else "" for _, declared in symbol.params)
@@ -231,13 +321,15 @@ def _told(symbol: Symbol, index: int, scopes: Scopes) -> tuple[str, ...]:
     """Return what is known of a symbol's value, or of what calling it gives."""
     if symbol.returns in _NAMELESS:  # its members count as those of the type around it
         return (annotated(symbol.fq_name.rpartition(".")[0].rpartition(".")[2]),)
+    if symbol.returns in _ALIASES and symbol.kind == "type":
+        return (annotated(symbol.signature.partition(" = ")[2].strip("'\"")),)
     if symbol.returns:
         return (annotated(symbol.returns),)
     if symbol.kind in CALLABLE or symbol.kind == "property":
         told = scopes.told.get((index, RETURNED), ())
         scope = index
     elif symbol.kind in VALUES:
-        told = scopes.told.get((symbol.parent, symbol.name), ())
+        told = scopes.at_large(symbol.parent, symbol.name)
         scope = symbol.parent
     else:
         return ()
@@ -245,12 +337,13 @@ def _told(symbol: Symbol, index: int, scopes: Scopes) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))[:4]
 
 
-def _attributes(body: Body, scopes: Scopes, decls: list[Decl]) -> list[Decl]:
+def _attributes(body: Body, scopes: Scopes, decls: list[Decl], language: str) -> list[Decl]:
     """Declare the fields that only assignments to `self.x` tell of, and type those declared."""
     symbols = body.symbols
     known: dict[tuple[str, str], Decl] = {}
     for decl in decls:
-        known.setdefault((decl.container, decl.name), decl)
+        if language != "ruby" or decl.kind in VALUES:  # whose `@x` is never a method
+            known.setdefault((decl.container, decl.name), decl)
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for binding in body.bindings:
         named = _ATTRIBUTE.match(binding.name)
@@ -274,8 +367,12 @@ def _attributes(body: Body, scopes: Scopes, decls: list[Decl]) -> list[Decl]:
     return added
 
 
-def _type_parameters(symbol: Symbol) -> tuple[str, ...]:
+def _type_parameters(symbol: Symbol, language: str) -> tuple[str, ...]:
     head = symbol.signature
+    if language == "java" and symbol.kind in CALLABLE:  # in front of what it gives
+        return tuple(_PARAMETER.findall(_flat(parameter_list(symbol, language))))
+    if language == "cpp":
+        return template_parameters(symbol) if head[:8] == "template" else ()
     generic = _GENERIC.search(head) if symbol.kind in TYPES and symbol.bases else None
     if generic is not None:  # Python's class Box(Generic[T])
         return tuple(name.strip() for name in generic[1].split(","))
@@ -347,20 +444,18 @@ def facts_of(path: str, summary: Summary) -> Facts:
     family = family_of(summary.language)
     if family is None:
         return _project_facts(path, summary) if summary.decls else {}
-    interfaces = {d.full_name for d in summary.decls if d.kind == "interface"}
+    interfaces = _interfaces(summary.decls)
     open_enums = _open_enums(summary.decls) if family.name == "c" else frozenset()
     for decl in summary.decls:
         for key in _further_keys(decl, family, open_enums):
             found[key].append(decl)
-        if family.name == "go" and decl.container in interfaces and decl.kind == "method":
-            found[INTERFACES, decl.name].append(decl)
+        if decl.kind == "method" and decl.container in interfaces and family.name in _ASKING:
+            found[_asked_key(decl, family)].append(decl)
         if "default" in decl.modifiers and family.name == "ecma":
             found["#default", path].append(decl)
     for folder in _folders(path) if family.name == "python" else ():
         found["#folder", folder].append(Decl(FILE, folder, "", modifiers=("package",), path=path))
-    for imported in summary.imports:
-        imported.path = path
-        found[f"@{path}", "*" if _is_wild(imported) else imported.alias].append(imported)
+    _add_imports(found, path, summary.imports)
     for name in _module_names(path, family):
         marks = ("package",) if family.name == "go" else ()
         found[MODULES, name].append(Decl(FILE, name, summary.module, modifiers=marks, path=path))
@@ -385,9 +480,18 @@ def _project_facts(path: str, summary: Summary) -> Facts:
             named = decl.told[0].removeprefix("module").strip(' "')
             found[GO_MODULES, named] = (Decl("key", named, GO_MODULES, path=path),)
         elif decl.context in (f"{stem}.package.name", f"{stem}.lib.name"):
-            named = decl.told[0].partition("=")[2].strip(" \"'").replace("-", "_")
+            named = _value_of(decl.told[0])
             found[CRATES, named] = (Decl("key", named, CRATES, path=path),)
+        elif "dependencies." in decl.context and (other := _RENAMED.search(decl.told[0])):
+            alias = (decl.context if decl.name == "package" else f"{decl.context}.").split(".")[-2]
+            named, key = other[1].replace("-", "_"), f"{path}:{alias.replace('-', '_')}"
+            found[CRATES, key] = (Decl("key", named, CRATES, path=path),)
     return found
+
+
+def _value_of(line: str) -> str:
+    """Return the name of a crate that a line of Cargo.toml gives, as code writes it."""
+    return line.partition("=")[2].strip(" \"'").replace("-", "_")
 
 
 def _folders(path: str) -> Iterator[str]:
@@ -395,6 +499,32 @@ def _folders(path: str) -> Iterator[str]:
     while folder:
         yield folder
         folder = folder.rpartition("/")[0]
+
+
+def _interfaces(decls: tuple[Decl, ...]) -> frozenset[str]:
+    return frozenset([decl.full_name for decl in decls if decl.kind == "interface"])
+
+
+def _asked_key(decl: Decl, family: Family) -> tuple[str, str]:
+    """Return under which key others ask for a method of an interface."""
+    return (INTERFACES, decl.name) if family.name == "go" else (METHODS, decl.container)
+
+
+def _add_imports(
+    found: dict[tuple[str, str], list[Fact]], path: str, imports: tuple[ImportFact, ...]
+) -> None:
+    for imported in imports:
+        imported.path = path
+        found[f"@{path}", "*" if _is_wild(imported) else imported.alias].append(imported)
+        if imported.kind == "global using":
+            found[USINGS, _project_folder(path)].append(imported)
+
+
+def _project_folder(path: str) -> str:
+    """Return the folder whose files a global using in a file is for."""
+    folder = path.rpartition("/")[0]
+    outer, _, last = folder.rpartition("/")
+    return outer if last in _BESIDE_CODE else folder
 
 
 def _is_wild(imported: ImportFact) -> bool:
@@ -419,6 +549,12 @@ def _further_keys(
             yield IMPLS, f"{decl.container.rpartition('.')[2]}.{decl.name}"
     elif decl.kind in TYPE_LIKE:
         yield BY_NAME, decl.name
+    elif decl.kind == "macro" and decl.bases:
+        yield OPENED, ""
+        for opened in decl.bases:
+            yield OPENED, opened
+    elif "inline" in decl.modifiers:
+        yield INLINE, decl.container
     elif decl.kind == "constant" and decl.container in open_enums:
         yield decl.container.rpartition(".")[0], decl.name
 

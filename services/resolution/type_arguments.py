@@ -1,4 +1,4 @@
-"""What do TypeScript's type parameters, aliases, function types and checks make of a value?"""
+"""What do type parameters, and TypeScript's aliases, function types and checks, make of a value?"""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from services.resolution.values import (
     MEDIUM,
     NOTHING,
     PARAMETER,
+    RESOLVED,
     SEVERAL,
     Found,
     Value,
@@ -63,11 +64,14 @@ def known_from(engine: Engine, decl: Decl, owner: Value | None) -> dict[str, Val
     """Return what type parameters stand for where a declaration is seen from its owner."""
     if owner is None or owner.decl is None:
         return {}
-    if not decl.name:  # a function type: its owner holds what is known where it is written
+    if not decl.name or not owner.decl.name:  # a function type, or an extension: held apart
         return _completed(engine, owner)
     if decl.kind in TYPE_LIKE:
         return _completed(engine, owner) if owner.decl.full_name == decl.full_name else {}
-    return _seen_from(engine, owner, decl.path, decl.container)
+    found = _seen_from(engine, owner, decl.path, decl.container)
+    for name in decl.parameters if found else ():
+        found.pop(name, None)  # its own, not the type's of that name
+    return found
 
 
 def _completed(engine: Engine, value: Value) -> dict[str, Value]:
@@ -93,13 +97,14 @@ def _seen_from(
     if decl is None or depth > _MOST_BASES:
         return {}
     own = _completed(engine, owner)
-    if decl.full_name == name and decl.path == path:
+    filed = engine.family.filed
+    if decl.full_name == name and (decl.path == path or not filed):
         return own
     for base in _bases_with_arguments(engine, decl):
         above = unaliased(engine, filled(base, own, engine.held))
         if above is not None and above.decl is not None:
             line, _ = engine.lineage(above.decl)
-            if any(one.full_name == name and one.path == path for one in line):
+            if any(one.full_name == name and (one.path == path or not filed) for one in line):
                 return _seen_from(engine, above, path, name, depth + 1)
     return {}
 
@@ -160,7 +165,11 @@ def bounded(engine: Engine, value: Value, name: str, argc: int) -> Found:
         told = engine.held(told, step) if told is not None else None
     if told is None or told.sort == PARAMETER:
         return NOTHING
-    found = engine.member(told, name, argc)
+    every = told.arguments if told.sort == SEVERAL and engine.family.overloads else (told,)
+    known = [engine.member(one, name, argc) for one in every]  # a value is all of them
+    found = next((one for one in known if one.state == RESOLVED), known[0])
+    if engine.family.overloads or engine.family.name == "rust":  # none extends a type by chance
+        return found
     return replace(found, confidence=min(found.confidence, MEDIUM))
 
 

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import random
+
 import msgspec
 import pytest
 
 from contracts.extract import Body
 from ops.bench import scip
 from services.resolution.edges import RELATION_KINDS, FileEdges, decode, encode
-from services.resolution.expressions import TYPE_OPEN, chain_of, type_of, type_text_of
+from services.resolution.expressions import (
+    TYPE_OPEN,
+    chain_of,
+    type_of,
+    type_text_of,
+    with_type_arguments,
+)
 from services.resolution.file_edges import FileResolver
 from services.resolution.ids import stable_ids, symbol_id, symbol_kind
 from services.resolution.overload_rules import plain
 from services.resolution.resolver import Resolver, summary_of
+from services.resolution.scopes import BLOCK, NARROW, WIDEN
+from services.resolution.standing import Timeline, standing
 from services.resolution.summary import SUMMARY_VERSION, Summary, summarise
 from tests.resolution_project import Project, change_of
 
@@ -57,6 +67,17 @@ def test_a_file_that_appears_is_found_by_those_who_import_it() -> None:
     assert project.calls("a.py") == {2: "external"}
     assert project.put({"b.py": "def run(): pass\n"}) == ["a.py", "b.py"]
     assert project.calls("a.py") == {2: "M:b.run"}
+
+
+def test_a_macro_that_opens_a_namespace_is_heeded_once_it_is_there() -> None:
+    header = '#include "begin.h"\nLIB_BEGIN_NAMESPACE\nint run(int n);\nLIB_END_NAMESPACE\n'
+    use = '#include "lib/lib.h"\nint use() { return lib::run(1); }\n'
+    project = Project({"lib/lib.h": header, "use.cc": use})
+    assert project.calls("use.cc") == {2: "ambiguous"}
+
+    begin = "#define LIB_BEGIN_NAMESPACE namespace lib {\n#define LIB_END_NAMESPACE }\n"
+    assert "use.cc" in project.put({"lib/begin.h": begin})
+    assert project.calls("use.cc") == {2: "M:run"}
 
 
 def test_a_same_named_stranger_is_a_candidate_and_no_answer() -> None:
@@ -222,6 +243,64 @@ function use(deep: Deep<Box>, same: Same, box: Box) {
     assert "P:a.Box.one" in {edge.target for edge in found}
 
 
+def test_classes_that_are_made_of_themselves_come_to_an_end() -> None:
+    text = """package a;
+import java.util.function.Function;
+interface Deep<T extends Deep<Deep<T>>> extends Box<Deep<T>>, Other<Deep<Other<T>>> { T in(); }
+interface Other<T> extends Box<Other<Other<T>>> { Deep<Other<T>> out(); Other<T> same(); }
+interface Box<T> { T one(); Box<Box<T>> two(); <R> Box<R> map(Function<T, R> by); }
+class Use<T extends Deep<T> & Other<T>> {
+  void use(Deep<?> deep, Other<Use<T>> other, T own) {
+    deep.one().one().one().in().one(); other.out().two().two().one().two(); own.out().out();
+    other.one().one().map(x -> x.one()).map(y -> y.two()); other.same().same().same();
+  }
+}
+"""
+    found = Project({"a.java": text}).edges()["a.java"]
+    targets = [edge.target for edge in found if edge.kind == "call"]
+    assert "M:a.Deep.in()" in targets
+    assert targets[-3:] == ["M:a.Other.same()"] * 3
+
+
+EXTENSIONS = """namespace Shop.Text;
+public static class Extensions {
+    public static Order Tagged(this Order order, string tag) => order;
+}
+"""
+ORDERS = {
+    "App/Order.cs": "namespace Shop;\npublic class Order { public void Save() {} }\n",
+    "App/Use.cs": 'namespace Shop.App;\nclass Use { void Run(Order o) { o.Tagged("x").Save(); } }\n',
+    "Other/Use.cs": 'namespace Shop.App;\nclass More { void Run(Order o) { o.Tagged("x").Save(); } }\n',
+}
+
+
+def targets_of(project: Project, path: str) -> list[str]:
+    return [edge.target for edge in project.edges()[path] if edge.kind == "call"]
+
+
+def test_an_extension_method_is_found_where_its_namespace_is_brought_in() -> None:
+    project = Project({**ORDERS, "Lib/Extensions.cs": EXTENSIONS})
+    assert targets_of(project, "App/Use.cs") == ["", ""]
+
+    changed = project.put({"App/Usings.cs": "global using Shop.Text;\n"})
+
+    assert changed == ["App/Use.cs", "App/Usings.cs"]
+    wanted = ["M:Shop.Text.Extensions.Tagged(Order,string)", "M:Shop.Order.Save()"]
+    assert targets_of(project, "App/Use.cs") == wanted
+    assert targets_of(project, "Other/Use.cs") == ["", ""]
+    assert "Other/Use.cs" in project.put({"Usings.cs": "global using Shop.Text;\n"})
+    assert targets_of(project, "Other/Use.cs") == wanted
+
+
+def test_an_extension_method_gives_way_to_a_method_of_the_type() -> None:
+    project = Project(
+        {**ORDERS, "Lib/Extensions.cs": EXTENSIONS, "Usings.cs": "global using Shop.Text;"}
+    )
+    own = "namespace Shop;\npublic class Order { public Order Tagged(string tag) => this; }\n"
+    assert "App/Use.cs" in project.put({"App/Order.cs": own})
+    assert targets_of(project, "App/Use.cs") == ["M:Shop.Order.Tagged(string)", ""]
+
+
 def test_a_cold_build_may_be_shared_between_processes() -> None:
     project = shop()
     bodies = project.bodies
@@ -243,7 +322,11 @@ def test_expressions_are_taken_apart() -> None:
     assert chain_of("this.find()!.items[0]?.name") == ("this", "find", "()", "items", "[]", "name")
     assert chain_of("$this->logger") == ("$this", "logger")
     assert chain_of("shop::util::text") == ("shop", "util", "text")
+    assert chain_of("held_->") == ("held_", "->")
+    assert chain_of("open(1)") == ("open", "(1)")
     assert chain_of("a + b") is None
+    typed = with_type_arguments("repo.Get<Map<K, V>>().Box.<T>of()")
+    assert chain_of(typed) == ("repo", "Get", "@<Map<K, V>>;", "()", "Box", "of", "@<T>;", "()")
 
 
 def test_written_types_are_taken_apart() -> None:
@@ -251,6 +334,10 @@ def test_written_types_are_taken_apart() -> None:
     assert type_of("map[State][]Order") == ("map", (("State", ()), ("[]", (("Order", ()),))))
     assert type_of("const std::unique_ptr<Store>&") == ("std::unique_ptr", (("Store", ()),))
     assert type_of("(value: T) => void") is None
+    assert type_of("[]func(int) *Store") == ("[]", (("func", (("Store", ()),)),))
+    assert type_of("struct{in Order;at <-chan T}") == (
+        "struct", (("in", ()), ("Order", ()), ("at", ()), ("chan", (("T", ()),)))
+    )  # fmt: skip
     either = ("|", (("A", (("T", ()),)), ("B", ())))
     assert type_of("T extends { a: string } ? A<T> : B") == either
     assert type_of("{ [K in keyof T]?: T[K] }") == ("T", ())
@@ -282,7 +369,7 @@ def test_an_index_of_another_indexer_is_read() -> None:
         ("(clone$x)->b", ("$x", "b")),
         ("(a??b).c", ("a", "c")),
         ("($x=f()).c", ("f", "()", "c")),
-        ("(*p).b", ("p", "b")),
+        ("(*p).b", ("p", "->", "b")),
         ("((((a))).b).c", ("a", "b", "c")),
         ("static_cast<A*>()->b", (TYPE_OPEN + "A*", "b")),
         ("o.asInstanceOf[A].b", (TYPE_OPEN + "A", "b")),
@@ -321,3 +408,36 @@ def test_types_are_plain_whatever_a_language_writes_around_them(
     language: str, text: str, told: str
 ) -> None:
     assert plain(text, language) == told
+
+
+def test_a_timeline_says_of_each_line_what_looking_through_all_that_is_told_says() -> None:
+    kinds = ["a", "", "\x01T\x02", NARROW + "\x01T\x02", BLOCK, WIDEN]
+    chance = random.Random(7)
+    for _ in range(300):
+        lines = sorted(chance.choices(range(1, 9), k=chance.randint(2, 12)))
+        told = [(line, chance.choice(kinds)) for line in lines]
+        timeline = Timeline(told)
+        for line in range(10):
+            for inclusive in (False, True):
+                assert timeline.at(line, inclusive) == standing(told, line, inclusive), told
+
+
+def test_a_function_is_seen_in_the_block_that_declares_it_only() -> None:
+    project = Project({
+        "a.ts": "import { step } from './b'\nexport function run(on: boolean) {\n  if (on) {\n"
+        "    const step = () => 1\n    step()\n  }\n  step()\n}\n",
+        "b.ts": "export function step() {}\n",
+    })  # fmt: skip
+    assert project.calls("a.ts") == {5: "M:a.run.step", 7: "M:b.step"}
+
+
+def test_a_package_of_the_repository_is_never_said_to_be_outside() -> None:
+    files: dict[str, str | None] = {
+        "kit/package.json": '{"name": "@acme/kit", "exports": {"./x": "./built/x.js"}}',
+        "app.ts": "import { go } from '@acme/kit/x'\ngo()\n",
+    }
+    project = Project({path: text for path, text in files.items() if text is not None})
+    assert project.calls("app.ts") == {2: "unresolved"}
+    assert "app.ts" in project.put({"kit/src/x.ts": "export function go() {}\n"})
+    project.put({"kit/package.json": '{"name": "@acme/kit", "exports": {"./x": "./src/x.ts"}}'})
+    assert project.calls("app.ts") == {2: "M:kit.src.x.go"}

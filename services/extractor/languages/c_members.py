@@ -23,6 +23,7 @@ _CONTAINERS = frozenset(
     | {"linkage_specification", "declaration_list"}
 )
 
+_MODULE_WORDS = frozenset({"import", "module"})  # of C++20, read as the type of a variable
 _SOURCES = (".c",)  # what no other file includes; C++ has namespaces
 
 
@@ -182,6 +183,8 @@ class Declarations:
         reader = self._reader
         shaped = node.child_by_field_name("type")
         is_field = node.type == "field_declaration"
+        if shaped is not None and not is_field and reader.text(shaped) in _MODULE_WORDS:
+            return
         declarators = node.children_by_field_name("declarator")
         if shaped is not None and shaped.type in _RECORDS:
             record = self._record(shaped, access, shaped if declarators else outer)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from tree_sitter import Node
 
 from services.extractor.languages import shape
-from services.extractor.languages.c_declarators import name_of
+from services.extractor.languages.c_declarators import inside, name_of
 from services.extractor.languages.nodes import first
-from services.extractor.reader import ImportDraft, Reader
+from services.extractor.reader import BindingDraft, ImportDraft, Reader, short_expression
 
 _UNTOLD = frozenset({"primitive_type", "sized_type_specifier", "enum_specifier"})
 _CALLEES = frozenset(
@@ -26,25 +26,45 @@ def bind_declarations(reader: Reader) -> None:
         declared = "" if inferred else reader.type_text(shaped if tag is None else tag)
         for declarator in node.children_by_field_name("declarator"):
             name = name_of(declarator)
-            if name is None or declarator.type == "function_declarator":
+            if declarator.type == "function_declarator" or (name is None and declared):
                 continue
-            if declared:
+            if name is not None and declared:
                 reader.bind(name, declared, "annotation")
+                continue
+            holder = declarator if declarator.type == "init_declarator" else node  # of a condition
+            value = holder.child_by_field_name("value")
+            if name is not None:
+                _bind_value(reader, name, value)
             else:
-                _bind_value(reader, name, declarator.child_by_field_name("value"))
+                _bind_parts(reader, declarator, value, "")
 
 
 def bind_ranges(reader: Reader) -> None:
     """Bind the variables of range-based loops and the parameters of lambdas."""
     for node in (*reader.nodes("ranged"), *reader.nodes("handed")):
         shaped = node.child_by_field_name("type")
-        name = name_of(node.child_by_field_name("declarator"))
-        if shaped is None or name is None or shaped.type in _UNTOLD:
+        declarator = node.child_by_field_name("declarator")
+        name = name_of(declarator)
+        if shaped is None or shaped.type in _UNTOLD:
             continue
-        if shaped.type != "placeholder_type_specifier":
+        if name is None:
+            _bind_parts(reader, declarator, node.child_by_field_name("right"), "[*]")
+        elif shaped.type != "placeholder_type_specifier":
             reader.bind(name, reader.type_text(shaped), "annotation")
-        elif (right := node.child_by_field_name("right")) is not None and right.type in _CALLEES:
+        elif (right := node.child_by_field_name("right")) is not None and right.type in _ITERATED:
             reader.bind(name, _plain(reader, right), "element")
+
+
+def _bind_parts(reader: Reader, names: Node | None, value: Node | None, step: str) -> None:
+    """Bind the names of `auto [key, value] = pair`; `step` leads from the value to the pair."""
+    while names is not None and names.type != "structured_binding_declarator":
+        names = inside(names) if names.type != "reference_declarator" else first(names)
+    if value is not None and names is not None and value.type in _ITERATED:
+        text = short_expression(_plain(reader, value).encode())
+        for at, name in enumerate(names.named_children):
+            reader.bindings.append(
+                BindingDraft(reader.text(name), f"{text}{step}.#{at}", "alias", name.start_byte)
+            )
 
 
 def _bind_value(reader: Reader, name: Node, value: Node | None) -> None:
@@ -56,10 +76,29 @@ def _bind_value(reader: Reader, name: Node, value: Node | None) -> None:
         reader.bind(name, shape.without_arguments(text), "call")
     elif value.type == "call_expression":
         function = value.child_by_field_name("function")
-        if function is not None and function.type in _CALLEES:
+        given = value.child_by_field_name("arguments")
+        if given is not None and function is not None and reader.text(function) == "std::move":
+            _bind_value(reader, name, first(given))
+        elif function is not None and function.type in _CALLEES:
             reader.bind(name, _plain(reader, function), "call")
-    elif value.type in _CALLEES:
+    elif value.type == "compound_literal_expression":
+        reader.bind(name, reader.type_text(value.child_by_field_name("type")), "annotation")
+    elif value.type == "pointer_expression":
+        _bind_pointed(reader, name, value)
+    elif value.type in _CALLEES or value.type == "subscript_expression":
         reader.bind(name, _plain(reader, value), "alias")
+
+
+def _bind_pointed(reader: Reader, name: Node, value: Node) -> None:
+    """Bind a variable to `*pointer`, which is written with an arrow, or to `&object`."""
+    held = value.child_by_field_name("argument")
+    if held is not None and held.type in _CALLEES and reader.text(value).startswith("*"):
+        reader.bind(name, _plain(reader, held) + "->", "alias")
+    else:
+        _bind_value(reader, name, held)
+
+
+_ITERATED = _CALLEES | {"call_expression"}
 
 
 def _plain(reader: Reader, node: Node) -> str:

@@ -29,6 +29,10 @@ _CPP_WORDS = re.compile(
 _CERTAIN_WORDS = (b"std::", b"nullptr", b"constexpr")
 _LIKELY_WORDS = (b"class ", b"namespace", b"template", b"using ", b"private", b"public")
 _HEAD_BYTES = 65_536
+_ARROW = re.compile(
+    rb"->\s*(get|lock|release|value|value_or|emplace|expired|has_value|reset|swap|unique"
+    rb"|use_count|owner_before)\s*[(<]"
+)
 
 
 def looks_like_cpp(data: bytes) -> bool:
@@ -47,12 +51,27 @@ def literal(raw: bytes) -> str | None:
 
 
 def declare(reader: Reader) -> None:
+    for found in _ARROW.finditer(reader.data):
+        _arrow(reader, found)
     for node in reader.nodes("nested"):
         _nested(reader, node)
     c.declare(reader)
     bind_ranges(reader)
     usings(reader)
     read_given(reader, GIVEN)
+
+
+def _arrow(reader: Reader, found: re.Match[bytes]) -> None:
+    """Keep the arrow with a receiver whose member a smart pointer has as well."""
+    name = reader.root.descendant_for_byte_range(*found.span(1))
+    around = name.parent if name is not None else None
+    if around is not None and around.type == "template_method":
+        around = around.parent
+    held = around.child_by_field_name("argument") if around is not None else None
+    if name is None or held is None or held.type == "this":
+        return
+    if name.type == "field_identifier":
+        reader.receiver_spans[name.start_byte] = (held.start_byte, found.start() + 2)
 
 
 def _nested(reader: Reader, node: Node) -> None:

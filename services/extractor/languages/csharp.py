@@ -10,9 +10,12 @@ from tree_sitter import Node
 from services.extractor.grammar import Grammar
 from services.extractor.languages import shape
 from services.extractor.languages.csharp_query import QUERY
+from services.extractor.languages.csharp_values import bind_value, each, queried, tested
 from services.extractor.languages.given import read_given
 from services.extractor.languages.given_words import CSHARP as GIVEN
+from services.extractor.languages.lambdas import read_lambdas
 from services.extractor.languages.nodes import parts
+from services.extractor.languages.selections import kept
 from services.extractor.reader import Draft, ImportDraft, Reader
 
 _NAMES = frozenset({"identifier"})
@@ -44,6 +47,7 @@ def declare(reader: Reader) -> None:
     for capture, read in _READERS:
         for node in reader.nodes(capture):
             read(reader, node)
+    read_lambdas(reader)
     read_given(reader, GIVEN)
 
 
@@ -65,8 +69,10 @@ def _enum_member(reader: Reader, node: Node) -> None:
 
 def _assignment(reader: Reader, node: Node) -> None:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if reader.field_text(node, "operator") not in ("=", "??="):
+        return
     if left is not None and right is not None:
-        _bind_value(reader, left, right)
+        bind_value(reader, left, right)
 
 
 def _identifier_starts(node: Node) -> list[int]:
@@ -77,6 +83,14 @@ def _identifier_starts(node: Node) -> list[int]:
             found.append(part.start_byte)
         pending += part.named_children
     return found
+
+
+def _explicit(reader: Reader, draft: Draft, node: Node) -> None:
+    """Note the interface that a member is declared for alone: `void IStore.Save()`."""
+    for child in parts(node, "explicit_interface_specifier"):
+        if child.named_child_count:
+            text = reader.type_text(child.named_children[-1])
+            draft.bases.append(shape.without_arguments(text))
 
 
 def _begin(reader: Reader, kind: str, node: Node, name: Node, body: Node | None) -> Draft:
@@ -143,6 +157,7 @@ def _callable(reader: Reader, node: Node) -> None:
         draft.name = f"~{draft.name}"
     if draft.kind == "constructor":
         _cut_initializer(reader, draft, node)
+    _explicit(reader, draft, node)
     returns = node.child_by_field_name("returns") or node.child_by_field_name("type")
     draft.returns = reader.type_text(returns)
     _parameters(reader, draft, node.child_by_field_name("parameters"))
@@ -164,6 +179,8 @@ def _parameters(reader: Reader, draft: Draft, parameters: Node | None) -> None:
     for child in parameters.named_children:
         if child.type == "parameter":
             declared = reader.type_text(child.child_by_field_name("type"))
+            if not draft.params and any(reader.text(word) == "this" for word in child.children):
+                draft.modifiers += ("extension",)
             draft.params.append((reader.field_text(child, "name"), declared))
     rest = parameters.child_by_field_name("name")  # `params T[] xs` stands in the list itself
     if rest is not None:
@@ -183,6 +200,7 @@ def _property(reader: Reader, node: Node) -> None:
         draft.name, draft.name_start = "this[]", -1
         _parameters(reader, draft, name)
     draft.returns = reader.type_text(node.child_by_field_name("type"))
+    _explicit(reader, draft, node)
     if "override" in draft.modifiers:
         shape.override(reader, draft)
     reader.add(draft)
@@ -228,44 +246,7 @@ def _locals(reader: Reader, node: Node) -> None:
             if not implicit:
                 reader.bind(name, reader.type_text(declared), "annotation")
             elif declarator.named_child_count > 1:
-                _bind_value(reader, name, declarator.named_children[-1])
-
-
-def _each(reader: Reader, node: Node) -> None:
-    """Bind the variable of `foreach (T x in xs)`."""
-    name, value = node.child_by_field_name("left"), node.child_by_field_name("right")
-    declared = reader.field_text(node, "type")
-    if name is None or name.type != "identifier":
-        return
-    if declared and declared != "var":
-        reader.bind(name, declared, "annotation")
-    elif value is not None and value.type in ("identifier", "member_access_expression"):
-        reader.bind(name, reader.type_text(value), "element")
-
-
-def _tested(reader: Reader, node: Node) -> None:
-    """Bind the variable of a pattern, `x is T name`."""
-    name, declared = node.child_by_field_name("name"), reader.field_text(node, "type")
-    if name is not None and declared and declared != "var":
-        reader.bind(name, declared, "annotation")
-
-
-def _bind_value(reader: Reader, name: Node, value: Node) -> None:
-    while value.type == "await_expression" and value.named_child_count:
-        value = value.named_children[-1]
-    kind = value.type
-    if kind == "object_creation_expression":
-        text = reader.type_text(value.child_by_field_name("type"))
-        reader.bind(name, shape.without_arguments(text), "call")
-    elif kind == "invocation_expression":
-        function = value.child_by_field_name("function")
-        if function is not None:
-            reader.bind(name, reader.type_text(function).partition("<")[0], "call")
-    elif kind in ("identifier", "member_access_expression"):
-        reader.bind(name, reader.type_text(value), "alias")
-    elif kind in ("cast_expression", "as_expression"):
-        cast = value.child_by_field_name("type") or value.child_by_field_name("right")
-        reader.bind(name, reader.type_text(cast), "annotation")
+                bind_value(reader, name, declarator.named_children[-1])
 
 
 def _import(reader: Reader, node: Node) -> None:
@@ -274,10 +255,11 @@ def _import(reader: Reader, node: Node) -> None:
     if target is None:
         return
     module = reader.text(target)
+    kind = "global using" if node.children[0].type == "global" else "using"
     if alias is not None:
-        draft = ImportDraft(module, "", reader.text(alias), node.start_byte, "using")
+        draft = ImportDraft(module, "", reader.text(alias), node.start_byte, kind)
     else:  # a namespace, or with `static` a type, whose members all come in
-        draft = ImportDraft(module, "*", "", node.start_byte, "using")
+        draft = ImportDraft(module, "*", "", node.start_byte, kind)
     reader.imports.append(draft)
 
 
@@ -290,8 +272,9 @@ _READERS: tuple[tuple[str, Callable[[Reader, Node], None]], ...] = (
     ("enum_member", _enum_member),
     ("variable", _locals),
     ("using_variable", _locals),
-    ("each", _each),
-    ("tested", _tested),
+    ("each", each),
+    ("from", queried),
+    ("tested", tested),
     ("import", _import),
 )
 
@@ -304,4 +287,5 @@ CSHARP = Grammar(
     settle=settle,
     noise=frozenset({b"var"}),
     self_name="this",
+    receiver=kept,
 )

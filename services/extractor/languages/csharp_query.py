@@ -62,10 +62,13 @@ QUERY = """
 (variable_declarator name: (identifier) @local)
 (tuple_pattern name: (identifier) @local)
 (foreach_statement left: (identifier) @local) @each
-(catch_declaration name: (identifier) @local)
+(foreach_statement left: (tuple_pattern)) @each
+(catch_declaration name: (identifier) @local) @tested
 (declaration_pattern name: (identifier) @local) @tested
-(declaration_expression name: (identifier) @local)
-(var_pattern name: (identifier) @local)
+(declaration_expression name: (identifier) @local) @tested
+(var_pattern name: (identifier) @local) @tested
+(from_clause name: (identifier) @local) @from
+[(lambda_expression) (anonymous_method_expression)] @lambda
 (recursive_pattern name: (identifier) @local) @tested
 (type_parameter name: (identifier) @local)
 (type_parameter_constraints_clause . (identifier) @skip)

@@ -19,7 +19,7 @@ from services.extractor.languages.ecma_imports import (
 )
 from services.extractor.languages.ecma_query import JAVASCRIPT_QUERY, TSX_QUERY, TYPESCRIPT_QUERY
 from services.extractor.languages.ecma_shape import FUNCTION_VALUES, Outer, outer_nodes
-from services.extractor.reader import Draft, Reader
+from services.extractor.reader import Draft, ImportDraft, Reader
 
 _CLASS_VALUES = frozenset({"class", "class_expression"})
 _NAMESPACES = frozenset({"internal_module", "module"})
@@ -218,8 +218,10 @@ def _place(reader: Reader, draft: Draft, left: Node, is_export: bool, value: Nod
     if is_export:
         draft.visibility, draft.modifiers = "public", (*draft.modifiers, "export")
         inner = value.child_by_field_name("name")
-        if reader.text(left) == "module.exports" and inner is not None:
-            draft.name, draft.name_start = reader.text(inner), inner.start_byte
+        if reader.text(left) == "module.exports":
+            if inner is not None:
+                draft.name, draft.name_start = reader.text(inner), inner.start_byte
+            reader.imports.append(ImportDraft("", draft.name, "default", left.start_byte, "export"))
     elif owner.endswith(".prototype"):
         draft.owner = owner.removesuffix(".prototype").rpartition(".")[2]
     elif owner.isidentifier():

@@ -12,6 +12,10 @@ from services.extractor.reader import TYPE_CHARS, BindingDraft, Reader
 
 _CALLS = ("call_expression", "new_expression")
 _COMPARED = ("string", "member_expression")
+_NAMING = frozenset({  # what gives a function that is its value a name
+    "variable_declarator", "pair", "public_field_definition", "field_definition",
+    "assignment_expression",
+})  # fmt: skip
 _FUNCTIONS = ("arrow_function", "function_expression")
 
 
@@ -22,6 +26,7 @@ def read_flow(reader: Reader) -> None:
     for node in reader.nodes("return"):
         _returned(reader, node, spans)
     _bodies(reader)
+    _own_objects(reader)
     for node in _lists_with(reader.nodes("callback")):
         _callbacks(reader, node)
     for node in reader.nodes("if"):
@@ -51,16 +56,29 @@ def _returned(reader: Reader, node: Node, callbacks: list[tuple[int, int]]) -> N
 
 def _bodies(reader: Reader) -> None:
     """An arrow function's expression is what it returns."""
-    for statement in reader.nodes("declaration"):
-        for node in statement.named_children:
-            value = node.child_by_field_name("value")
-            if value is None or value.type != "arrow_function":
-                continue
-            body = value.child_by_field_name("body")
-            if body is not None and body.type != "statement_block":
-                told = told_of(reader, body)
-                if told is not None and told[0]:
-                    reader.bindings.append(BindingDraft("return", *told, body.start_byte))
+    for value in reader.nodes("function_value"):
+        holder = value.parent
+        if value.type != "arrow_function" or holder is None or holder.type not in _NAMING:
+            continue
+        body = value.child_by_field_name("body")
+        if body is not None and body.type != "statement_block":
+            told = told_of(reader, body)
+            if told is not None and told[0]:
+                reader.bindings.append(BindingDraft("return", *told, body.start_byte))
+
+
+def _own_objects(reader: Reader) -> None:
+    """Note where `this` is none of what is around: in nameless functions that nobody binds to it."""
+    for node in reader.nodes("function_value"):
+        holder = node.parent
+        if node.type != "function_expression" or holder is None or holder.type in _NAMING:
+            continue
+        if reader.data.find(b"this", *node.byte_range) < 0:
+            continue
+        given = holder.named_children if holder.type == "arguments" else ()
+        if holder.type != "member_expression" and not any(one.type == "this" for one in given):
+            reader.bindings.append(BindingDraft("this", "", "block", node.start_byte))
+            reader.bindings.append(BindingDraft("this", "", "widen", node.end_byte))
 
 
 def _lists_with(callbacks: list[Node]) -> list[Node]:

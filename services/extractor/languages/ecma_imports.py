@@ -13,22 +13,35 @@ def read_imports(reader: Reader) -> None:
         _import(reader, node)
     for node in reader.nodes("export"):
         _export(reader, node)
-    bound = set()
-    for node in reader.nodes("declaration"):
-        for declarator in node.named_children:
-            value = declarator.child_by_field_name("value")
-            module = required_module(reader, value) if value is not None else None
-            if module is not None and value is not None:
-                bound.add(value.start_byte)
-                _require(reader, declarator, value, module)
+    bound = _declared(reader)
     for node in reader.nodes("perhaps_require"):
         module = required_module(reader, node)
         if module is not None and node.start_byte not in bound:
             reader.imports.append(ImportDraft(module, "", "", node.start_byte, "require"))
     for node in reader.nodes("dynamic_import"):
+        if node.parent is not None and node.parent.start_byte in bound:
+            continue
         target = first(node.child_by_field_name("arguments"))
         if target is not None and target.type == "string":
             reader.imports.append(ImportDraft(_unquoted(reader, target), "", "", node.start_byte))
+
+
+def _declared(reader: Reader) -> set[int]:
+    """Read what variables are declared to be of other modules; return where these are named."""
+    bound = set()
+    for node in reader.nodes("declaration"):
+        for declarator in node.named_children:
+            value = declarator.child_by_field_name("value")
+            if value is None:
+                continue
+            module = required_module(reader, value)
+            if module is not None:
+                bound.add(value.start_byte)
+                awaited = value.type == "await_expression"
+                _require(reader, declarator, value, module, "import" if awaited else "require")
+            elif value.type == "assignment_expression":
+                _exported_too(reader, declarator, value)
+    return bound
 
 
 def _unquoted(reader: Reader, node: Node) -> str:
@@ -110,8 +123,15 @@ def commonjs_exports(reader: Reader, value: Node) -> None:
     if value.type == "identifier":
         name = reader.text(value)
         reader.imports.append(ImportDraft("", name, "default", value.start_byte, "export"))
+    required = required_module(reader, value) if value.type == "call_expression" else None
+    if required is not None:
+        reader.imports.append(ImportDraft(required, "*", "", value.start_byte, "export"))
     for child in value.named_children if value.type == "object" else ():
-        if child.type == "shorthand_property_identifier":
+        inner = first(child) if child.type == "spread_element" else None
+        spread = required_module(reader, inner) if inner is not None else None
+        if spread is not None:
+            reader.imports.append(ImportDraft(spread, "*", "", child.start_byte, "export"))
+        elif child.type == "shorthand_property_identifier":
             name = reader.text(child)
             reader.imports.append(ImportDraft("", name, name, child.start_byte, "export"))
         elif child.type == "pair":
@@ -124,8 +144,30 @@ def commonjs_exports(reader: Reader, value: Node) -> None:
                 )
 
 
+def _exported_too(reader: Reader, declarator: Node, value: Node) -> None:
+    """Read `var a = exports = module.exports = b` as an export of a."""
+    name = declarator.child_by_field_name("name")
+    inner: Node | None = value
+    while name is not None and inner is not None and inner.type == "assignment_expression":
+        if reader.field_text(inner, "left") == "module.exports":
+            text = reader.text(name)
+            reader.imports.append(ImportDraft("", text, "default", name.start_byte, "export"))
+        inner = inner.child_by_field_name("right")
+
+
 def required_module(reader: Reader, value: Node) -> str | None:
-    """Return the module of `require("x")`, with a member or call behind it; else None."""
+    """Return the module of `require("x")` or `await import("x")`; else None.
+
+    What is required may have a member or call behind it.
+    """
+    if value.type == "await_expression":
+        awaited = first(value)
+        called = awaited.child_by_field_name("function") if awaited is not None else None
+        if awaited is None or called is None or called.type != "import":
+            return None
+        module = first(awaited.child_by_field_name("arguments"))
+        is_text = module is not None and module.type == "string"
+        return _unquoted(reader, module) if module is not None and is_text else None
     while value.type in ("member_expression", "call_expression"):
         if value.type == "call_expression":
             function = value.child_by_field_name("function")
@@ -146,23 +188,23 @@ def required_module(reader: Reader, value: Node) -> str | None:
     return None
 
 
-def _require(reader: Reader, declarator: Node, value: Node, module: str) -> None:
+def _require(reader: Reader, declarator: Node, value: Node, module: str, kind: str) -> None:
     name = declarator.child_by_field_name("name")
     start = declarator.start_byte
     if name is None:
         return
     if name.type == "identifier":
         member = reader.field_text(value, "property") if value.type == "member_expression" else ""
-        reader.imports.append(ImportDraft(module, member, reader.text(name), start, "require"))
+        reader.imports.append(ImportDraft(module, member, reader.text(name), start, kind))
     elif name.type == "object_pattern":
         for child in name.named_children:
             key = child.child_by_field_name("key") or child.child_by_field_name("left") or child
             bound = child.child_by_field_name("value") or key
             if key.type in ("property_identifier", "shorthand_property_identifier_pattern"):
                 reader.imports.append(
-                    ImportDraft(module, reader.text(key), reader.text(bound), start, "require")
+                    ImportDraft(module, reader.text(key), reader.text(bound), start, kind)
                 )
                 reader.mark(key.start_byte, "import")
             elif child.type == "rest_pattern" and child.named_child_count:
                 rest = reader.text(child.named_children[0])
-                reader.imports.append(ImportDraft(module, "", rest, start, "require"))
+                reader.imports.append(ImportDraft(module, "", rest, start, kind))

@@ -114,6 +114,9 @@ def _parameter_property(reader: Reader, node: Node, pattern: Node, declared: str
     draft.visibility, draft.modifiers = _member_modifiers(reader, node)
     draft.scopeless = True
     draft.lift = 1
+    told = told_of(reader, node.child_by_field_name("value")) if not declared else None
+    if told is not None and told[0]:
+        reader.bindings.append(BindingDraft(f"this.{draft.name}", *told, node.start_byte))
     reader.add(draft)
 
 

@@ -80,6 +80,8 @@ _TYPESCRIPT = """
 (index_signature name: (identifier) @skip)
 (type_predicate name: (identifier) @skip)
 (required_parameter pattern: (identifier) type: (_)) @typed_parameter
+([(required_parameter pattern: (object_pattern) type: (_))
+  (optional_parameter pattern: (object_pattern) type: (_))] @taken_parameter)
 (property_signature name: (property_identifier) @skip)
 (method_signature name: (property_identifier) @skip)
 (function_signature) @function

@@ -10,7 +10,9 @@ from services.extractor.reader import Reader, short_expression
 NAMES = ("identifier", "member_expression")
 _DEFAULTS = frozenset({"??", "||"})
 _TELLING = frozenset({*NAMES, "this", "subscript_expression"})
-_TRANSPARENT = frozenset({"await_expression", "non_null_expression", "parenthesized_expression"})
+_TRANSPARENT = frozenset(
+    ["await_expression", "non_null_expression", "parenthesized_expression", "satisfies_expression"]
+)
 
 
 def essential(reader: Reader, value: Node | None) -> Node | None:
@@ -33,7 +35,7 @@ def told_of(reader: Reader, value: Node | None) -> tuple[str, str] | None:
     if value is None:
         return None
     if value.type == "new_expression":
-        return reader.type_text(value.child_by_field_name("constructor")), "call"
+        return made_by(reader, value)
     if value.type == "call_expression":
         function = value.child_by_field_name("function")
         if function is not None and function.type in NAMES:
@@ -44,6 +46,15 @@ def told_of(reader: Reader, value: Node | None) -> tuple[str, str] | None:
         declared = value.named_children[1:]
         return (reader.type_text(declared[-1]), "annotation") if declared else None
     return None
+
+
+def made_by(reader: Reader, value: Node) -> tuple[str, str]:
+    """Return (text, origin) of what `new A()`, `new A<B>()` or `new this()` tells of its type."""
+    made = reader.type_text(value.child_by_field_name("constructor"))
+    if made == "this":
+        return made, "alias"
+    arguments = reader.type_text(value.child_by_field_name("type_arguments"))
+    return (made + arguments, "annotation") if arguments else (made, "call")
 
 
 def short(text: str) -> str:

@@ -250,6 +250,7 @@ GO = Grammar(
     query=QUERY,
     declare=declare,
     module=module_of,
+    receiver=go_values.plain_new,
     noise=_NOISE,
     self_name="this",
 )

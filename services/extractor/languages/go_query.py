@@ -17,8 +17,8 @@ QUERY = """
 (func_literal) @closure
 (short_var_declaration) @short
 (range_clause left: (expression_list (identifier) @local)) @range
-(receive_statement left: (expression_list (identifier) @local))
-(type_switch_statement alias: (expression_list (identifier) @local))
+(receive_statement left: (expression_list (identifier) @local)) @receive
+(type_switch_statement alias: (expression_list (identifier) @local)) @type_switch
 (parameter_declaration name: (identifier) @local)
 (variadic_parameter_declaration name: (identifier) @local)
 (type_parameter_declaration name: (identifier) @local)

@@ -49,7 +49,8 @@ def take_parameters(reader: Reader, draft: Draft, node: Node) -> None:
         return
     draft.returns = reader.type_text(result)
     if result.type == "parameter_list":
-        _bind(reader, result, "annotation")
+        named = _bind(reader, result, "annotation")
+        draft.returns = f"({', '.join(named)})" if named else draft.returns
 
 
 def bind_parameters(reader: Reader, node: Node) -> None:
@@ -64,12 +65,16 @@ def _parameter(reader: Reader, draft: Draft, node: Node) -> None:
     draft.params += [(reader.text(name), text) for name in names] or [("", text)]
 
 
-def _bind(reader: Reader, parameters: Node, origin: str) -> None:
+def _bind(reader: Reader, parameters: Node, origin: str) -> list[str]:
+    """Bind what has a name, and return the type of each."""
+    types = []
     for node in parameters.named_children:
         names, text = _names_and_type(reader, node)
+        types += [text] * len(names)
         reader.bindings += [
             BindingDraft(reader.text(name), text, origin, name.start_byte) for name in names
         ]
+    return types
 
 
 def _names_and_type(reader: Reader, node: Node) -> tuple[list[Node], str]:

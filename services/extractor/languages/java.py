@@ -10,12 +10,16 @@ from services.extractor.grammar import Grammar
 from services.extractor.languages import shape
 from services.extractor.languages.broken_blocks import declare_lost
 from services.extractor.languages.java_arguments import read_arguments
+from services.extractor.languages.java_values import read_variables
+from services.extractor.languages.selections import kept
 from services.extractor.reader import Draft, ImportDraft, Reader
 
 QUERY = """
 [(identifier) (type_identifier)] @id
 (type_identifier) @type
-(method_invocation object: (_) @object)
+(method_invocation object: (_) @object !type_arguments)
+(method_invocation object: (_) type_arguments: (_) name: (_) @typed_call)
+(method_invocation object: (_) (super) @outer_super)
 (method_invocation arguments: (argument_list) @args.direct)
 (field_access object: (_) @object)
 (scoped_type_identifier . (_) @object)
@@ -43,14 +47,16 @@ QUERY = """
 
 (formal_parameter name: (identifier) @local)
 (spread_parameter (variable_declarator name: (identifier) @local))
-(catch_formal_parameter name: (identifier) @local)
+(catch_formal_parameter name: (identifier) @local) @tested
+(lambda_expression) @lambda
 (lambda_expression parameters: (identifier) @local)
 (inferred_parameters (identifier) @local)
 (enhanced_for_statement name: (identifier) @local) @each
 (resource name: (identifier) @local)
 (instanceof_expression name: (identifier) @local) @tested
 (type_pattern (identifier) @local) @tested
-(record_pattern_component (identifier) @local)
+(record_pattern_component (_) . (identifier) @local) @tested
+(switch_label (method_invocation) @deconstructed)
 (type_parameter (type_identifier) @local)
 (labeled_statement . (identifier) @skip)
 (break_statement (identifier) @skip)
@@ -67,6 +73,7 @@ QUERY = """
  (annotation_type_element_declaration)] @callable
 [(field_declaration) (constant_declaration)] @field
 (enum_constant) @enum_constant
+(object_creation_expression (class_body) @anonymous)
 (local_variable_declaration) @variable
 (resource) @resource
 (assignment_expression) @assignment
@@ -82,6 +89,10 @@ _KINDS = {
     "record_declaration": "record",
     "annotation_type_declaration": "interface",
 }
+_HOLDING = frozenset({
+    "method_declaration", "constructor_declaration", "field_declaration", "class_body",
+    "static_initializer", "block_comment", "program", "enum_constant", "interface_body",
+})  # fmt: skip
 _VISIBILITIES = frozenset({"public", "protected", "private"})
 
 
@@ -113,17 +124,15 @@ def declare(reader: Reader) -> None:
         _callable(reader, node)
     for node in reader.nodes("field"):
         _fields(reader, node)
+    _anonymous(reader)
+    _receivers(reader)
     for node in reader.nodes("enum_constant"):
         name = node.child_by_field_name("name")
         if name is not None:
             draft = shape.begin(reader, "constant", name, node, node.child_by_field_name("body"))
             draft.visibility = "public"
             reader.add(draft)
-    _variables(reader)
-    for node in reader.nodes("assignment"):
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        if left is not None and right is not None and left.type in ("identifier", "field_access"):
-            _bind_value(reader, left, right)
+    read_variables(reader)
     for node in reader.nodes("import"):
         _import(reader, node)
     read_arguments(reader)
@@ -168,6 +177,39 @@ def _type(reader: Reader, node: Node) -> None:
             for component in child.named_children:
                 _component(reader, component)
     reader.add(draft)
+
+
+def _anonymous(reader: Reader) -> None:
+    """Declare the bodies of `new T() { ... }` as nameless types derived from T, numbered as needed."""
+    seen: dict[tuple[int, str], int] = {}
+    for body in reader.nodes("anonymous"):
+        node = body.parent
+        text = shape.without_arguments(reader.type_text(node and node.child_by_field_name("type")))
+        if node is None or not text:
+            continue
+        around = node.parent
+        while around is not None and around.type not in _HOLDING:
+            around = around.parent
+        simple = text.rpartition(".")[2]
+        place = (around.start_byte if around is not None else 0, simple)
+        number = seen[place] = seen.get(place, 0) + 1
+        name = f"{simple}@anonymous{number if number > 1 else ''}"
+        draft = Draft("class", name, body.start_byte, body.end_byte)
+        draft.signature = shape.head(reader, node.start_byte, body.start_byte)
+        draft.bases.append(text)
+        reader.add(draft)
+
+
+def _receivers(reader: Reader) -> None:
+    for node in reader.nodes("outer_super"):  # `Outer.super.method()`: on Outer as its base
+        call = node.parent
+        name = call.child_by_field_name("name") if call is not None else None
+        if call is not None and name is not None:
+            reader.receiver_spans[name.start_byte] = (call.start_byte, node.end_byte)
+    for node in reader.nodes("typed_call"):  # `held.<T>method()`
+        held = node.parent.child_by_field_name("object") if node.parent is not None else None
+        if held is not None:
+            reader.receiver_spans[node.start_byte] = held.byte_range
 
 
 def _component(reader: Reader, node: Node) -> None:
@@ -229,71 +271,6 @@ def settle(draft: Draft, parent: Draft | None) -> None:
         draft.visibility = "public" if inside else "package"
 
 
-def _locals(reader: Reader, node: Node) -> None:
-    declared = node.child_by_field_name("type")
-    for declarator in node.children_by_field_name("declarator"):
-        name = declarator.child_by_field_name("name")
-        if name is not None:
-            reader.locals.append(name.start_byte)
-        _bind(reader, declarator, declared)
-
-
-def _variables(reader: Reader) -> None:
-    for node in reader.nodes("variable"):
-        _locals(reader, node)
-    for node in reader.nodes("each"):
-        _each(reader, node)
-    for node in reader.nodes("resource"):
-        _bind(reader, node, node.child_by_field_name("type"))
-    for node in reader.nodes("tested"):
-        _tested(reader, node)
-
-
-def _tested(reader: Reader, node: Node) -> None:
-    """Bind the variable of a pattern, `x instanceof T name` or `case T name`."""
-    declared, name = node.child_by_field_name("right"), node.child_by_field_name("name")
-    if node.type == "type_pattern":
-        declared, name = node.named_children[0], node.named_children[-1]
-    if name is not None and (text := reader.type_text(declared)) and text != "var":
-        reader.bind(name, text, "annotation")
-
-
-def _each(reader: Reader, node: Node) -> None:
-    """Bind the variable of `for (T x : xs)`."""
-    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-    declared = reader.field_text(node, "type")
-    if name is not None and declared and declared != "var":
-        reader.bind(name, declared, "annotation")
-    elif name is not None and value is not None and value.type in ("identifier", "field_access"):
-        reader.bind(name, reader.type_text(value), "element")
-
-
-def _bind(reader: Reader, node: Node, declared: Node | None) -> None:
-    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-    if name is None:
-        return
-    text = reader.type_text(declared)
-    if text and text != "var":
-        reader.bind(name, text, "annotation")
-    elif value is not None:
-        _bind_value(reader, name, value)
-
-
-def _bind_value(reader: Reader, name: Node, value: Node) -> None:
-    kind = value.type
-    if kind == "object_creation_expression":
-        text = reader.type_text(value.child_by_field_name("type"))
-        reader.bind(name, shape.without_arguments(text), "call")
-    elif kind == "method_invocation":
-        callee = value.child_by_field_name("name")
-        if callee is not None:
-            reader.bind(name, reader.line(value.start_byte, callee.end_byte, 160), "call")
-    elif kind in ("identifier", "field_access"):
-        reader.bind(name, reader.type_text(value), "alias")
-    elif kind == "cast_expression":
-        reader.bind(name, reader.type_text(value.child_by_field_name("type")), "annotation")
-
-
 def _import(reader: Reader, node: Node) -> None:
     path = next((c for c in node.named_children if c.type.endswith("identifier")), None)
     if path is None:
@@ -319,4 +296,5 @@ JAVA = Grammar(
     settle=settle,
     noise=frozenset({b"var"}),
     self_name="this",
+    receiver=kept,
 )

@@ -12,21 +12,22 @@ import re
 from tree_sitter import Node
 
 from services.extractor.grammar import Grammar
+from services.extractor.languages import php_flow as flow
 from services.extractor.languages import php_members as members
 from services.extractor.languages.broken_blocks import declare_lost
 from services.extractor.languages.nodes import first, parts
 from services.extractor.languages.php_query import QUERY
-from services.extractor.reader import EXPRESSION_CHARS, BindingDraft, ImportDraft, Reader
+from services.extractor.reader import BindingDraft, ImportDraft, Reader
 
 _NOISE = (
-    b"__CLASS__ __DIR__ __FILE__ __FUNCTION__ __LINE__ __METHOD__ __NAMESPACE__ __TRAIT__ "
-    b"self static parent"
+    b"__CLASS__ __DIR__ __FILE__ __FUNCTION__ __LINE__ __METHOD__ __NAMESPACE__ __TRAIT__ parent"
 )
 _INTERPOLATED = re.compile(rb"(?<!\\)(?:\\\\)*(?:\$[A-Za-z_{]|\{\$)")
 _HEREDOC = re.compile(rb"<<<[ \t]*(['\"]?)\w+['\"]?\r?\n(.*?)(?:\r?\n[ \t]*\w*)?$", re.DOTALL)
 _LITERAL_PATH = re.compile(
     r"(__DIR__|dirname\(\s*__FILE__\s*\))?[\s.(]*['\"]([^'\"$]+)['\"]\s*\)?$"
 )
+_OWN_TYPE = frozenset({b"self", b"static"})  # a use of the type around where it is created only
 _DOLLAR = ord("$")
 _HEAD = re.compile(  # of a declaration that a syntax error may hide
     rb"^(?P<indent>[ \t]*)(?:(?:abstract|final|static|public|protected|private|readonly)[ \t]+)*"
@@ -59,6 +60,7 @@ def declare(reader: Reader) -> None:
     for capture, read in _READERS:
         for node in reader.nodes(capture):
             read(reader, node)
+    flow.declare(reader)
     for draft in declare_lost(reader, _HEAD, _HEAD_KINDS):
         draft.visibility = "public"
 
@@ -66,7 +68,13 @@ def declare(reader: Reader) -> None:
 def _names(reader: Reader) -> None:
     """Keep only names that are uses: no variables, unless called, and no `class` of `A::class`."""
     data = reader.data
-    names = [node for node in reader.nodes("id") if data[node.start_byte - 1] != _DOLLAR]
+    made = set(reader.starts("new"))
+    names = [
+        node
+        for node in reader.nodes("id")
+        if data[node.start_byte - 1] != _DOLLAR
+        and (data[node.start_byte : node.end_byte] not in _OWN_TYPE or node.start_byte in made)
+    ]
     if reader.root.has_error:
         names = [node for node in names if node.end_byte > node.start_byte]
     names += reader.nodes("static")
@@ -85,15 +93,6 @@ def _qualified(reader: Reader, node: Node) -> None:
     start, end = node.byte_range
     last = reader.data.rfind(b"\\", start, end)
     reader.receiver_spans[last + 1] = (start, max(last, start + 1))
-
-
-def _closure(reader: Reader, node: Node) -> None:
-    """Bind the typed parameters of a function without a name."""
-    parameters = node.child_by_field_name("parameters")
-    for parameter in parameters.named_children if parameters is not None else ():
-        name = parameter.child_by_field_name("name")
-        if name is not None:
-            reader.bind(name, reader.type_text(parameter.child_by_field_name("type")), "annotation")
 
 
 def _stored(reader: Reader, target: Node | None) -> None:
@@ -118,38 +117,6 @@ def _stored(reader: Reader, target: Node | None) -> None:
     elif kind == "list_literal":
         for child in target.named_children:
             _stored(reader, child)
-
-
-def _bind_value(reader: Reader, node: Node) -> None:
-    name = node.child_by_field_name("left")
-    value = node.child_by_field_name("right")
-    if name is None or value is None or name.type not in (
-        "variable_name", "member_access_expression",
-    ):  # fmt: skip
-        return
-    kind = value.type
-    if kind == "object_creation_expression":
-        made = first(value)
-        if made is not None and made.type in members.CLASS_NAMES:
-            reader.bind(name, reader.text(made), "call")
-    elif kind.endswith("call_expression"):
-        arguments = value.child_by_field_name("arguments")
-        if arguments is not None:
-            callee = reader.line(value.start_byte, arguments.start_byte, EXPRESSION_CHARS)
-            reader.bind(name, _plain(callee), "call")
-    elif kind in ("variable_name", "member_access_expression"):
-        reader.bind(
-            name, _plain(reader.line(value.start_byte, value.end_byte, EXPRESSION_CHARS)), "alias"
-        )
-    elif kind == "clone_expression":
-        cloned = first(value)
-        if cloned is not None and cloned.type == "variable_name":
-            reader.bind(name, reader.text(cloned)[1:], "alias")
-
-
-def _plain(text: str) -> str:
-    """Spell an expression as bindings do: `this.repo.find` for `$this->repo->find`."""
-    return text.replace("?->", ".").replace("->", ".").replace("$", "")
 
 
 def _caught(reader: Reader, node: Node) -> None:
@@ -203,7 +170,7 @@ def _require(reader: Reader, node: Node) -> None:
 
 def _assigned(reader: Reader, node: Node) -> None:
     _stored(reader, node.child_by_field_name("left"))
-    _bind_value(reader, node)
+    flow.bind(reader, node)
 
 
 def _updated(reader: Reader, node: Node) -> None:
@@ -216,8 +183,7 @@ _READERS = (
     ("property", members.properties),
     ("const", members.constants),
     ("case", members.case),
-    ("closure", _closure),
-    ("assigned", _bind_value),
+    ("assigned", flow.bind),
     ("stored", _assigned),
     ("updated", _updated),
     ("catch", _caught),

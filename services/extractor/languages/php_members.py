@@ -15,8 +15,14 @@ _CLASS_KINDS = {
     "trait_declaration": "trait", "enum_declaration": "enum", "anonymous_class": "class",
 }  # fmt: skip
 CLASS_NAMES = frozenset({"name", "qualified_name", "relative_name"})
-_DOC_TYPE = r"[ \t]+(\??\\?[A-Za-z_][\w\\]*(?:\[\]|<[^>\n]*>)?(?:\|[\w\\]+(?:\[\]|<[^>\n]*>)?)*)"
-_DOC_VAR = re.compile("@var" + _DOC_TYPE)
+_DOC_TYPE = r"[ \t]+(\??\\?[$A-Za-z_][\w\\]*(?:\[\]|<[^>\n]*>)?(?:\|[\w\\]+(?:\[\]|<[^>\n]*>)?)*)"
+DOC_VAR = re.compile("@var" + _DOC_TYPE)
+DOC_VAR_NAMED = re.compile("@var" + _DOC_TYPE + r"[ \t]+\$(\w+)")
+# Declared types of which a comment may tell more.
+_LOOSE = frozenset({
+    "", "array", "iterable", "mixed", "object", "?array", "?iterable", "?object", "Generator",
+    "\\Generator", "Iterator", "\\Iterator", "Traversable", "\\Traversable", "IteratorAggregate",
+})  # fmt: skip
 _DOC_RETURN = re.compile("@return" + _DOC_TYPE)
 _DOC_PARAM = re.compile("@param" + _DOC_TYPE + r"[ \t]+(?:&|\.\.\.)?\$(\w+)")
 
@@ -157,7 +163,7 @@ def function(reader: Reader, node: Node) -> None:
     documented = {}
     if "@" in draft.doc:
         documented = {name: declared for declared, name in _DOC_PARAM.findall(draft.doc)}
-        if not draft.returns and (found := _DOC_RETURN.search(draft.doc)):
+        if draft.returns in _LOOSE and (found := _DOC_RETURN.search(draft.doc)):
             draft.returns = found[1]
     draft.arity = 0
     parameters = node.child_by_field_name("parameters")
@@ -185,7 +191,9 @@ def _parameter(reader: Reader, draft: Draft, parameter: Node, documented: dict[s
         mark = "&"
     if parameter.type == "variadic_parameter":
         mark += "..."
-    draft.params.append((mark + plain, declared or documented.get(plain, "")))
+    if declared in _LOOSE:
+        declared = documented.get(plain, declared)
+    draft.params.append((mark + plain, declared))
     if parameter.type == "property_promotion_parameter":
         _promoted(reader, parameter, plain, declared)
 
@@ -212,7 +220,7 @@ def properties(reader: Reader, node: Node) -> None:
         if hooked:
             draft.signature = draft.signature.partition(" {")[0]
         draft.returns = declared
-        if not declared and (found := _DOC_VAR.search(draft.doc)):
+        if declared in _LOOSE and (found := DOC_VAR.search(draft.doc)):
             draft.returns = found[1]
         reader.add(draft)
 

@@ -32,7 +32,7 @@ _QUERY = """
 (class_constant_access_expression . (_) @object . (name))
 (class_constant_access_expression . <type> . (_))
 (class_constant_access_expression (_) . (name) @constant_name)
-(qualified_name) @qualified
+[(qualified_name) (relative_name)] @qualified
 (namespace_name) @skip.span
 
 (named_type) @type.span
@@ -48,10 +48,9 @@ _QUERY = """
 
 (assignment_expression left: [(member_access_expression) (scoped_property_access_expression)
     (subscript_expression) (list_literal)]) @stored
-(assignment_expression left: (variable_name)
-    right: [(object_creation_expression) (function_call_expression) (member_call_expression)
-        (scoped_call_expression) (clone_expression) (variable_name) (member_access_expression)])
-    @assigned
+(assignment_expression left: (variable_name)) @assigned
+(foreach_statement) @foreach
+(if_statement condition: (parenthesized_expression (binary_expression))) @checked
 (augmented_assignment_expression) @stored
 (update_expression) @updated
 

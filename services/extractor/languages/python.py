@@ -42,6 +42,10 @@ QUERY = """
 (dictionary_splat_pattern (identifier) @local)
 (for_statement left: (identifier) @local) @loop
 (for_in_clause left: (identifier) @local) @loop
+([(for_statement left: [(pattern_list) (tuple_pattern)])
+  (for_in_clause left: [(pattern_list) (tuple_pattern)])] @loop)
+(match_statement) @match
+(assert_statement) @assert
 (return_statement) @return
 (if_statement) @if
 (named_expression name: (identifier) @local) @named
@@ -170,6 +174,8 @@ _READERS = (
     ("loop", values.loop),
     ("return", values.returned),
     ("if", values.narrowed),
+    ("match", values.matched),
+    ("assert", values.asserted),
     ("import", read_import),
 )
 

@@ -64,9 +64,15 @@ def named(reader: Reader, node: Node) -> None:
 
 def _bind_each(reader: Reader, left: Node, right: Node | None) -> None:
     """Bind the names of `a, b = X(), Y()`, each to its own value."""
+    names = left.named_children
+    if right is not None and right.type in ("identifier", "attribute"):
+        for number, name in enumerate(names):
+            if name.type == "identifier":
+                reader.bind(name, f"{reader.type_text(right)}[{number}]", "alias")
+            elif name.type == "list_splat_pattern" and (rest := first(name)) is not None:
+                reader.bind(rest, reader.type_text(right), "alias")
     if right is None or right.type not in ("expression_list", "tuple"):
         return
-    names = left.named_children
     values = [value for value in right.named_children if value.type != "comment"]
     if len(names) == len(values) and not any(value.type == "list_splat" for value in values):
         for name, value in zip(names, values, strict=True):
@@ -117,7 +123,9 @@ def loop(reader: Reader, node: Node) -> None:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or right is None:
         return
-    if right.type == "call":
+    if left.type != "identifier":
+        _loop_apart(reader, left, right)
+    elif right.type == "call":
         callee = right.child_by_field_name("function")
         if callee is not None and callee.type in ("identifier", "attribute"):
             text = reader.type_text(callee)
@@ -129,6 +137,29 @@ def loop(reader: Reader, node: Node) -> None:
                 reader.bind(left, reader.type_text(right), "element")
     elif right.type in ("identifier", "attribute"):
         reader.bind(left, reader.type_text(right), "element")
+
+
+def _loop_apart(reader: Reader, left: Node, right: Node) -> None:
+    """Bind the names of `for n, a in enumerate(x)`, `for a, b in zip(x, y)`, `for k, v in d.items()`."""
+    callee = right.child_by_field_name("function") if right.type == "call" else None
+    if callee is None:
+        return
+    names = left.named_children
+    text = reader.text(callee)
+    arguments = right.child_by_field_name("arguments")
+    given = arguments.named_children if arguments is not None else []
+    if text == "enumerate" and len(names) == 2 and given:
+        _each(reader, names[1], given[0])
+    elif text == "zip":
+        for name, one in zip(names, given, strict=False):
+            _each(reader, name, one)
+    elif text.endswith(".items") and len(names) == 2 and names[1].type == "identifier":
+        reader.bind(names[1], f"{text.removesuffix('.items')}[0]", "alias")
+
+
+def _each(reader: Reader, name: Node, held: Node) -> None:
+    if name.type == "identifier" and held.type in ("identifier", "attribute"):
+        reader.bind(name, reader.type_text(held), "element")
 
 
 def returned(reader: Reader, node: Node) -> None:
@@ -174,6 +205,13 @@ def narrowed(reader: Reader, node: Node) -> None:
             _narrow(reader, check, block)
 
 
+def asserted(reader: Reader, node: Node) -> None:
+    """Bind what `assert isinstance(x, T)` says up to the end of its block."""
+    check = first(node)
+    if check is not None and node.parent is not None:
+        _narrow(reader, check, node.parent)
+
+
 def _narrow(reader: Reader, check: Node, block: Node) -> None:
     if check.type != "call" or reader.field_text(check, "function") != "isinstance":
         return
@@ -184,10 +222,56 @@ def _narrow(reader: Reader, check: Node, block: Node) -> None:
     if parts[1].type in ("identifier", "attribute"):
         name, declared = reader.text(parts[0]), reader.type_text(parts[1])
         reader.bindings.append(BindingDraft(name, declared, "narrow", check.start_byte))
-        reader.bindings.append(BindingDraft(name, "", "widen", block.end_byte))
+        reader.bindings.append(BindingDraft(name, "", "widen", block.end_byte - 1))
+
+
+def _entered(reader: Reader, name: Node, value: Node, item: Node) -> None:
+    """Bind the name of `with value as name` to what entering the value gives."""
+    statement = item.parent.parent if item.parent is not None else None
+    awaited = statement is not None and statement.child(0).type == "async"
+    enter = "__aenter__" if awaited else "__enter__"
+    text = ""
+    if value.type == "call":
+        callee = value.child_by_field_name("function")
+        if callee is not None and callee.type in ("identifier", "attribute"):
+            text = f"{reader.type_text(callee)}()"
+    elif value.type in ("identifier", "attribute"):
+        text = reader.type_text(value)
+    if text:
+        reader.bind(name, f"{text}.{enter}", "alias")
+
+
+def matched(reader: Reader, node: Node) -> None:
+    """Bind what `case T():` says of a subject that is a name, inside the case."""
+    subject, body = node.child_by_field_name("subject"), node.child_by_field_name("body")
+    if subject is None or body is None or subject.type != "identifier":
+        return
+    name = reader.text(subject)
+    for clause in body.named_children:
+        patterns = [child for child in clause.named_children if child.type == "case_pattern"]
+        declared = _class_of(reader, patterns[0]) if len(patterns) == 1 else ""
+        if declared:
+            reader.bindings.append(BindingDraft(name, declared, "narrow", clause.start_byte))
+            reader.bindings.append(BindingDraft(name, "", "widen", clause.end_byte - 1))
+
+
+def _class_of(reader: Reader, pattern: Node) -> str:
+    """Return the class in `T(...)` or `T(...) as x`, "" for any other pattern."""
+    inner: Node | None = pattern
+    while inner is not None and inner.type in ("case_pattern", "as_pattern"):
+        inner = first(inner)
+    named = first(inner) if inner is not None and inner.type == "class_pattern" else None
+    return reader.type_text(named)
 
 
 def as_pattern(reader: Reader, node: Node) -> None:
+    clause = node.parent
+    if clause is not None and clause.type == "case_pattern":
+        bound = node.named_children[-1]
+        reader.locals.append(bound.start_byte)
+        if declared := _class_of(reader, node):
+            reader.bind(bound, declared, "annotation")
+        return
     target = node.child_by_field_name("alias")
     name = first(target)
     if name is None:
@@ -195,9 +279,11 @@ def as_pattern(reader: Reader, node: Node) -> None:
     names = name.named_children if name.type in ("tuple", "list") else [name]
     reader.locals += [part.start_byte for part in names if part.type == "identifier"]
     value = first(node)
-    if name.type == "identifier" and value is not None and value.type == "call":
+    if clause is not None and clause.type == "with_item":
+        if name.type == "identifier" and value is not None:
+            _entered(reader, name, value, clause)
+    elif name.type == "identifier" and value is not None and value.type == "call":
         _bind_value(reader, name, value)
-    clause = node.parent
     if name.type == "identifier" and clause is not None and clause.type == "except_clause":
         text = reader.text(name)
         reader.bindings.append(BindingDraft(text, "", "block", name.start_byte))

@@ -12,17 +12,17 @@ import re
 from tree_sitter import Node
 
 from services.extractor.grammar import Grammar
+from services.extractor.languages import ruby_values
 from services.extractor.languages.nodes import first, parts
 from services.extractor.languages.ruby_bodies import Bodies
 from services.extractor.languages.ruby_members import Outline
 from services.extractor.languages.ruby_query import QUERY
 from services.extractor.languages.ruby_recovery import recover
-from services.extractor.reader import BindingDraft, Draft, ImportDraft, Reader, short_expression
+from services.extractor.reader import Draft, ImportDraft, Reader
 
 _NOISE = b"__method__ __FILE__ __LINE__ __dir__ __ENCODING__ _1 _2 _3 end"
 _PIECE = re.compile(rb"""'((?:[^'\\]|\\.)*)'?|"((?:[^"\\]|\\.)*)"?""", re.DOTALL)
 _LITERAL_PATH = re.compile(r"['\"]([^'\"#]+)['\"]")
-_CONSTANT_NODES = frozenset({"constant", "scope_resolution"})
 _LOADERS = frozenset({"require", "require_relative", "load", "autoload"})
 
 
@@ -57,8 +57,11 @@ def declare(reader: Reader) -> None:
         outline.add_constants(node)
     Bodies(reader, outline).read()
     recover(reader)
-    for node in reader.nodes("assigned"):
-        _bind_value(reader, node)
+    for node in reader.nodes("absolute"):
+        name = node.child_by_field_name("name")
+        if name is not None:
+            reader.receiver_spans[name.start_byte] = (node.start_byte, name.start_byte)
+    ruby_values.declare(reader)
 
 
 def settle(draft: Draft, parent: Draft | None) -> None:
@@ -155,38 +158,6 @@ def _load(reader: Reader, name: str, call: Node | None) -> None:
     elif (name == "require_relative" or "__dir__" in text) and not path.startswith("."):
         path = "./" + path.lstrip("/")
     reader.imports.append(ImportDraft(path, "", "", start, "require"))
-
-
-def _bind_value(reader: Reader, node: Node) -> None:
-    name, value = node.child_by_field_name("left"), node.child_by_field_name("right")
-    if name is None or value is None:
-        return
-    bound = _plain(reader.text(name))
-    if not bound.removeprefix("self.").isidentifier():
-        return
-    called = value.type == "call"
-    text = _callee(reader, value) if called else _plain(reader.text(value))
-    if text:
-        origin = "call" if called else "alias"
-        reader.bindings.append(BindingDraft(bound, text, origin, name.start_byte))
-
-
-def _callee(reader: Reader, call: Node) -> str:
-    method = call.child_by_field_name("method")
-    receiver = call.child_by_field_name("receiver")
-    if method is None or method.type not in ("identifier", "constant"):
-        return ""
-    if receiver is None:
-        return reader.text(method)
-    if receiver.type in _CONSTANT_NODES and reader.text(method) == "new":
-        return reader.text(receiver)
-    return _plain(short_expression(reader.data[call.start_byte : method.end_byte]))
-
-
-def _plain(text: str) -> str:
-    """Spell an expression as bindings do: `self.repo.find` for `@repo&.find`."""
-    text = text.replace("&.", ".")
-    return "self." + text.lstrip("@") if text.startswith("@") else text
 
 
 RUBY = Grammar(

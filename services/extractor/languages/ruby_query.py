@@ -10,6 +10,7 @@ QUERY = """
 (call receiver: [(constant) (scope_resolution)] method: (identifier) @constant_method)
 (call !receiver method: (identifier) @command)
 (scope_resolution scope: (_) @object name: (constant))
+(scope_resolution !scope name: (constant)) @absolute
 (argument_list [(string) (simple_symbol) (chained_string)] @string)
 (argument_list (heredoc_beginning) @string @heredoc)
 (argument_list (pair key: (string) @string))
@@ -55,9 +56,12 @@ QUERY = """
 (assignment left: [(constant) (scope_resolution)]) @constant
 (assignment left: (left_assignment_list (constant))) @constant
 (operator_assignment left: (constant)) @constant
-(assignment left: [(identifier) (instance_variable) (class_variable) (call)]
-  right: [(call) (identifier) (instance_variable)]) @assigned
+(assignment left: [(identifier) (constant) (instance_variable) (class_variable) (call)]
+  right: (_)) @assigned
 (operator_assignment left: [(identifier) (instance_variable) (class_variable)] right: (call))
   @assigned
+(left_assignment_list (identifier) @rebound)
+[(block_parameters) (lambda_parameters)] @block_parameters
+(rescue) @rescue
 (comment) @comment
 """

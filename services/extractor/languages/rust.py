@@ -7,7 +7,13 @@ import re
 from tree_sitter import Node
 
 from services.extractor.grammar import Grammar
-from services.extractor.languages import rust_imports, rust_tokens, rust_values, shape
+from services.extractor.languages import (
+    rust_flow,
+    rust_imports,
+    rust_tokens,
+    rust_values,
+    shape,
+)
 from services.extractor.languages.broken_blocks import declare_lost
 from services.extractor.languages.nodes import parts
 from services.extractor.languages.rust_impls import Impl, read_impls
@@ -76,14 +82,27 @@ def declare(reader: Reader) -> None:
     for node in reader.nodes("module"):
         _module(reader, node)
     data = reader.data
-    for node in reader.nodes("binder"):  # a name in a pattern binds, unless it is a constant's
-        if not data[node.start_byte : node.start_byte + 1].isupper():
-            reader.locals.append(node.start_byte)
+    binders = [  # a name in a pattern binds, unless it is a constant's
+        node
+        for node in reader.nodes("binder")
+        if not data[node.start_byte : node.start_byte + 1].isupper()
+    ]
+    reader.locals += [node.start_byte for node in binders]
     for node in reader.nodes("path"):
         if data[node.start_byte : node.start_byte + 1].isupper() and reader.text(node) != "Self":
             reader.mark(node.start_byte, "type")
     _skip_self_type(reader)
     rust_values.declare(reader)
+    rust_flow.declare(reader)
+    bound = {binding.start for binding in reader.bindings}
+    reader.untold += [
+        (reader.text(node), node.start_byte, 0)
+        for node in binders
+        if node.start_byte not in bound
+        and node.parent is not None
+        and node.parent.type != "parameter"
+    ]
+    rust_flow.settle(reader)
     rust_tokens.read_tokens(reader)
     rust_imports.read_imports(reader)
 

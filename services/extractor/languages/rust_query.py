@@ -67,6 +67,10 @@ QUERY = """
 (macro_definition) @macro
 (mod_item) @module
 (let_declaration) @let
+(let_condition) @opening
+(match_arm) @opening
+(for_expression) @for
+(closure_expression) @closure
 (closure_parameters (parameter) @closure_parameter)
 (use_declaration) @import @skip.span
 (extern_crate_declaration) @extern_crate @skip.span

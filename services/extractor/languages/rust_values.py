@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 from tree_sitter import Node
 
 from services.extractor.languages import shape
 from services.extractor.languages.nodes import first, parts
-from services.extractor.reader import KIND_CODES, Reader
+from services.extractor.reader import KIND_CODES, Reader, short_expression
 
 _WRITE = KIND_CODES["write"]
-_TRANSPARENT = frozenset(
-    {"try_expression", "await_expression", "reference_expression", "parenthesized_expression"}
-)
-_POINTERS = frozenset({"Box::new", "Rc::new", "Arc::new"})
+_TRANSPARENT = frozenset({"await_expression", "reference_expression", "parenthesized_expression"})
+_POINTERS = frozenset({"Box", "Rc", "Arc", "RefCell", "Cell", "Mutex", "RwLock"})
+_TURBOFISH = re.compile(r"::<[^<>()]*(?:<[^<>()]*(?:<[^<>()]*>[^<>()]*)*>[^<>()]*)*>(?=\()")
+PLACES = frozenset({"identifier", "field_expression", "self", "index_expression"})
 _AROUND_TYPE = frozenset({"bracketed_type", "qualified_type", "generic_type", "dynamic_type"})
 
 
@@ -54,8 +56,8 @@ def _bind_value(reader: Reader, name: Node, value: Node) -> None:
         reader.bind(name, _plain(text), "annotation")
     elif kind == "type_cast_expression":
         reader.bind(name, reader.type_text(value.child_by_field_name("type")), "annotation")
-    elif kind in ("identifier", "field_expression", "scoped_identifier"):
-        reader.bind(name, reader.type_text(value), "alias")
+    elif kind in PLACES or kind in ("scoped_identifier", "try_expression"):
+        reader.bind(name, told_by(reader, value), "alias")
 
 
 def _bind_call(reader: Reader, name: Node, value: Node) -> None:
@@ -66,14 +68,25 @@ def _bind_call(reader: Reader, name: Node, value: Node) -> None:
         return
     text = reader.type_text(function)
     held = first(value.child_by_field_name("arguments"))
-    if text in _POINTERS and held is not None:  # it is used like what it holds
+    path, _, last = text.rpartition("::")
+    pointer = last == "new" and path.rpartition("::")[2] in _POINTERS
+    if pointer and held is not None:  # it is used like what it holds
         _bind_value(reader, name, held)
     elif text.startswith("<"):
         subject, member = _subject(function), reader.field_text(function, "name")
         if subject is not None:
             reader.bind(name, f"{reader.text(subject)}::{member}", "call")
     elif function.type != "parenthesized_expression":
-        reader.bind(name, _plain(text), "call")
+        reader.bind(name, _plain(told_by(reader, function)), "call")
+
+
+def told_by(reader: Reader, value: Node) -> str:
+    """Return an expression as bindings have it: without types of calls, and with what `?` gives."""
+    raw = reader.data[value.start_byte : value.end_byte]
+    text = short_expression(raw) if b"(" in raw else reader.type_text(value)
+    if "?" in text or ".await" in text:
+        text = text.replace(".await", "").replace("?", ".unwrap()")
+    return _TURBOFISH.sub("", text) if "<" in text else text
 
 
 def _plain(type_text: str) -> str:

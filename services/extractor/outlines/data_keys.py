@@ -1,4 +1,8 @@
-"""Keys of JSON, YAML, TOML and INI files, two levels deep, at most 200 a file."""
+"""Keys of JSON, YAML, TOML and INI files, two levels deep, at most 200 a file.
+
+Where compilers and packages say modules are, JSON is read deeper, and what is said of each is shown
+whole.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,8 @@ MAX_KEYS = 200
 _MAX_TOKENS = 60_000
 
 _JSON = re.compile(rb"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|[{}\[\],:]", re.DOTALL)
+_OF_PACKAGES = frozenset({"exports", "imports"})
+_OF_MODULES = _OF_PACKAGES | {"paths"}
 _BARE_KEY = re.compile(rb"([\w$-]+)\s*\Z")
 _YAML = re.compile(
     rb"^(?P<indent> *)(?P<key>\"[^\"\n]{1,120}\"|'[^'\n]{1,120}'|[^\s#&*!|>%@`\"'{}\[\],:-][^\n#:{}]{0,119}?"
@@ -62,12 +68,32 @@ def json(data: bytes) -> list[Draft]:
                 in_array.pop()
             pending = None
         last = match.end()
-    return _signed(data, found)
+    return _with_lists(data, _signed(data, found))
+
+
+def _with_lists(data: bytes, found: list[Draft]) -> list[Draft]:
+    """Show lists over several lines whole where they say where modules are."""
+    within = -1  # end of what says so
+    for draft in found:
+        if draft.start >= within and draft.name in _OF_MODULES:
+            within = draft.end
+        elif draft.start < within and draft.signature.endswith(":"):
+            text = data[draft.start : min(draft.end, draft.start + 300)]
+            if text.endswith(b"]"):
+                draft.signature = " ".join(text.decode(errors="replace").split())
+    return found
 
 
 def _is_shown(depth: int, open_keys: dict[int, Draft]) -> bool:
-    """Two levels, and where a compiler's settings say modules are."""
-    return depth <= 2 or (depth == 3 and 2 in open_keys and open_keys[2].name == "paths")
+    """Two levels, and more where modules are told of."""
+    return depth <= 2 or _is_of_modules(depth, open_keys)
+
+
+def _is_of_modules(depth: int, open_keys: dict[int, Draft]) -> bool:
+    """Does a key say where modules are?"""
+    if depth == 3 and 2 in open_keys and open_keys[2].name == "paths":
+        return True
+    return 1 < depth <= 4 and 1 in open_keys and open_keys[1].name in _OF_PACKAGES
 
 
 def _bare(data: bytes, start: int, end: int) -> tuple[bytes, int]:
