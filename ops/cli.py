@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import json
 import os
@@ -12,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from contracts.errors import Fault, InvalidArgument
+from ops.hints import spoken
 
 # name -> (module with add_arguments(parser) and run(args) -> exit code, what it is for)
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -72,8 +74,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     command.add_arguments(parser)
-    args = parser.parse_args(rest)
+    args = _parsed(parser, rest)
     return guarded(lambda: command.run(args), as_json=args.json)
+
+
+def _parsed(parser: argparse.ArgumentParser, given: Sequence[str]) -> argparse.Namespace:
+    """Options may stand among the words, unless the command has commands of its own."""
+    if "--" not in given:  # argparse forgets this mark where it takes options among words
+        with contextlib.suppress(TypeError):  # it has sub-commands
+            return parser.parse_intermixed_args(given)
+    return parser.parse_args(given)
 
 
 def guarded(run: Callable[[], int], *, as_json: bool) -> int:
@@ -93,13 +103,14 @@ def guarded(run: Callable[[], int], *, as_json: bool) -> int:
 
 
 def _tell(fault: Fault, *, as_json: bool) -> None:
+    hint = spoken(fault.hint)
     if as_json:
-        error = {"code": fault.code, "message": fault.message, "hint": fault.hint}
+        error = {"code": fault.code, "message": fault.message, "hint": hint}
         print(json.dumps({"error": error}))
         return
     print(f"error: {fault.message}", file=sys.stderr)
-    if fault.hint:
-        print(f"  next: {fault.hint}", file=sys.stderr)
+    if hint:
+        print(f"  next: {hint}", file=sys.stderr)
 
 
 def _overview(given: list[str]) -> int:

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
@@ -15,11 +14,12 @@ from contracts.tools.codemap import Graph, GraphNode
 from ops.ask import Asker, json_text
 from ops.node.options import add_place
 from ops.tell import tell
+from ops.terminal import Terminal
 from services.query.catalogue import TOOLS
 
 LIVE = "live"
 _PIPED_WIDTH = 240  # whoever reads a pipe cuts lines himself
-console = Console(highlight=False, width=None if sys.stdout.isatty() else _PIPED_WIDTH)
+console = Terminal(width=None if sys.stdout.isatty() else _PIPED_WIDTH)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -119,14 +119,15 @@ def tree(graph: Graph, *, upwards: bool) -> Tree:
 
 
 def _label(node: GraphNode) -> Text:
-    return Text(node.display_name, style="bold").append_text(place(node.file_path, node.line))
+    name = Text().append(node.display_name, "bold")
+    return name.append_text(place(node.file_path, node.line))
 
 
 def dot(graph: Graph) -> str:
     """The graph in the language of Graphviz."""
     lines = ["digraph calls {", "  rankdir=LR;", '  node [shape=box, fontname="monospace"];']
     for node in graph.nodes:
-        label = f"{node.display_name}\\n{node.file_path or ''}:{node.line}".replace('"', '\\"')
+        label = f"{_quoted(node.display_name)}\\n{_quoted(node.file_path or '')}:{node.line}"
         lines.append(f'  "{_quoted(node.symbol_id)}" [label="{label}"];')
     for node in graph.nodes:
         caller = _quoted(node.symbol_id)
@@ -157,7 +158,7 @@ def branches(tree: Tree, nodes: Sequence[Mapping[str, Any]]) -> None:
 
 
 def trace_label(node: Mapping[str, Any]) -> Text:
-    label = Text(str(node["display_name"]), style="bold")
+    label = Text().append(str(node["display_name"]), "bold")
     for note in node["annotations"]:
         label.append(f"  {note['kind']}: {note['value']}", style="green")
     return label

@@ -266,7 +266,8 @@ class SymbolChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: str
     file_path: str
     line: int
-    before: str | None = None  # signature, or the old symbol id of what was renamed or moved
+    # Signatures; ids of what was renamed or moved, and paths where the id stayed
+    before: str | None = None
     after: str | None = None
 
 

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from rich.console import Console
 
 from contracts.errors import InvalidArgument
 from ops.bench.figures import spread
 from ops.bench.node import Node
+from ops.node.state import resolve_roots
+from ops.terminal import Terminal
 
 _EDITS = 15
 _QUERIES = (
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         return _other(args)
     if not args.path:
         raise InvalidArgument("no PATH to measure on", hint=f"repofold bench {args.what} PATH")
-    path = Path(args.path).resolve()
+    path = resolve_roots([args.path])[0]
     measure = {
         "index": _index,
         "edit": _edit,
@@ -243,7 +244,7 @@ def _other(args: argparse.Namespace) -> int:
 
 
 def _print(report: dict[str, Any]) -> None:
-    console = Console(highlight=False)
+    console = Terminal()
     console.print(f"{report['bench']} {report['path']}", style="bold")
     console.print(
         ", ".join(f"{name} {value}" for name, value in report["machine"].items()), style="dim"

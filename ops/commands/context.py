@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-from rich.console import Console
 from rich.text import Text
 
 from contracts.errors import InvalidArgument
@@ -13,6 +12,7 @@ from contracts.tools.context import Bundle, BundleEntry
 from ops.ask import json_text
 from ops.node.live import Live
 from ops.node.options import add_place
+from ops.terminal import Terminal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(bundle: Bundle) -> None:
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal(soft_wrap=True)
     for entry in bundle.entries:
         _print_entry(console, entry)
     if bundle.reused_count:
@@ -86,7 +86,7 @@ def _print(bundle: Bundle) -> None:
         console.print(Text(f"found by keyword ({bundle.retrieval_path})", style="yellow"))
 
 
-def _print_entry(console: Console, entry: BundleEntry) -> None:
+def _print_entry(console: Terminal, entry: BundleEntry) -> None:
     line = Text(f"{entry.score:.3f}  ", style="dim")
     line.append(entry.path, style="bold")
     whole = "" if entry.full_read_token_count is None else f" of {entry.full_read_token_count:,}"

@@ -22,7 +22,9 @@ def run(args: argparse.Namespace) -> int:
     answer = mapping.ask(args, "surfaces_list_endpoints", request)
     if not mapping.told(args, answer):
         for route in answer.data.endpoints:
-            line = Text(f"{route.http_method:<7} ", "green").append(route.route_path, "bold")
+            line = (
+                Text().append(f"{route.http_method:<7} ", "green").append(route.route_path, "bold")
+            )
             line.append(f"  {route.handler_symbol}").append_text(
                 mapping.place(route.file_path, route.line)
             )

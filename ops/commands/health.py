@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from rich.console import Console
-
 from contracts.tools.repocontext import Health, RepositoryReadiness
 from ops.ask import json_text
 from ops.node.live import Live
 from ops.node.options import add_place
+from ops.terminal import Terminal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(health: Health) -> None:
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal(soft_wrap=True)
     console.print(f"{health.retrieval_phase}: {health.status}", markup=False)
     if health.repository is not None:
         for name, value in _lines(health.repository):

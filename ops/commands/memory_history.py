@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -26,6 +25,7 @@ from contracts.subjects import LOG
 from ops.ask import Asker
 from ops.node.events import moment
 from ops.node.options import add_place, any_broker
+from ops.terminal import Terminal
 from services.kernel.bus import Bus
 from services.kernel.settings import Settings
 from services.query.notebook.scope import scope_of
@@ -142,4 +142,4 @@ def _print(changes: list[dict[str, Any]]) -> None:
             change.get("at", ""), change["change"], Text(change.get("principal", "")),
             str(change.get("fencing_token") or ""), Text(told),
         )  # fmt: skip
-    Console(highlight=False).print(table)
+    Terminal().print(table)

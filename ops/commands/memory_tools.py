@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -17,11 +15,11 @@ from contracts.tools import memory as shapes
 from ops.ask import Asker, json_text
 from ops.node.options import add_place
 from ops.tell import tell
+from ops.terminal import Terminal
 from services.query.catalogue import TOOLS
 
-_WIDE = 1_000  # a terminal wraps what is too long for it
 Options = Callable[[argparse.ArgumentParser], None]
-Show = Callable[[Console, Any], int]
+Show = Callable[[Terminal, Any], int]
 
 
 class ToolCommand:
@@ -60,9 +58,8 @@ class ToolCommand:
             return 1
         if args.json:
             print(json_text(answer))
-            return self._show(Console(quiet=True), answer)
-        width = None if sys.stdout.isatty() else _WIDE
-        return self._show(Console(highlight=False, width=width), answer)
+            return self._show(Terminal(quiet=True), answer)
+        return self._show(Terminal(), answer)
 
     def _ask(self, args: argparse.Namespace, arguments: Mapping[str, Any]) -> Struct:
         if TOOLS[self._tool].writes:
@@ -188,7 +185,7 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
     return table
 
 
-def _show_repos(console: Console, answer: shapes.Repositories) -> int:
+def _show_repos(console: Terminal, answer: shapes.Repositories) -> int:
     titles = ("repository", "total", "active", "deprecated", "superseded")
     rows = [(r.slug, r.total, r.active, r.deprecated, r.superseded) for r in answer.repositories]
     console.print(_table(titles, rows))
@@ -196,14 +193,14 @@ def _show_repos(console: Console, answer: shapes.Repositories) -> int:
     return 0 if answer.count else 1
 
 
-def _show_list(console: Console, answer: shapes.MemoryPage) -> int:
+def _show_list(console: Terminal, answer: shapes.MemoryPage) -> int:
     rows = [(m.id, m.memory_type, m.certainty, m.status, m.content, m.tags) for m in answer.results]
     console.print(_table(("id", "type", "certainty", "status", "content", "tags"), rows))
     _tell_page(console, answer.count, answer.total_count, answer.offset)
     return 0 if answer.count else 1
 
 
-def _show_scored(console: Console, answer: shapes.QueryResults | shapes.Suggestions) -> int:
+def _show_scored(console: Terminal, answer: shapes.QueryResults | shapes.Suggestions) -> int:
     rows = [
         (f"{m.score:.3f}", m.id, m.memory_type, _state(m), m.content, m.tags)
         for m in answer.results
@@ -221,7 +218,7 @@ def _state(memory: shapes.ScoredMemory) -> str:
     return f"{memory.status}, denied by {newer}" if newer else memory.status
 
 
-def _show_record(console: Console, answer: shapes.GotMemory | shapes.MemoryRecord) -> int:
+def _show_record(console: Terminal, answer: shapes.GotMemory | shapes.MemoryRecord) -> int:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -233,7 +230,7 @@ def _show_record(console: Console, answer: shapes.GotMemory | shapes.MemoryRecor
     return 0
 
 
-def _show_added(console: Console, answer: shapes.Added) -> int:
+def _show_added(console: Terminal, answer: shapes.Added) -> int:
     console.print(Text(f"{answer.mode} {answer.id} in {answer.written_to}", style="bold"))
     for other in answer.potential_conflicts or ():
         console.print(Text(f"  overlaps {other.id}: {other.content}", style="yellow"))
@@ -242,32 +239,32 @@ def _show_added(console: Console, answer: shapes.Added) -> int:
     return 0
 
 
-def _show_updated(console: Console, answer: shapes.Updated) -> int:
+def _show_updated(console: Terminal, answer: shapes.Updated) -> int:
     matched = f", matched by {answer.matched.query!r}" if answer.matched else ""
     console.print(Text(f"updated {answer.id} in {answer.written_to}{matched}", style="bold"))
     return _show_record(console, answer.memory)
 
 
-def _show_deprecated(console: Console, answer: shapes.Deprecated) -> int:
+def _show_deprecated(console: Terminal, answer: shapes.Deprecated) -> int:
     ids = ", ".join(str(memory.id) for memory in answer.deprecated) or "none"
     console.print(Text(f"{answer.status} in {answer.written_to}: {ids}", style="bold"))
     return _tell_rest(console, answer.not_found, answer.claimed or ())
 
 
-def _show_deleted(console: Console, answer: shapes.DeletedMany) -> int:
+def _show_deleted(console: Terminal, answer: shapes.DeletedMany) -> int:
     ids = ", ".join(map(str, answer.deleted_ids)) or "none"
     console.print(Text(f"deleted from {answer.deleted_from}: {ids}", style="bold"))
     return _tell_rest(console, answer.not_found, answer.claimed)
 
 
-def _tell_rest(console: Console, missing: Sequence[int], claimed: Sequence[int]) -> int:
+def _tell_rest(console: Terminal, missing: Sequence[int], claimed: Sequence[int]) -> int:
     for what, ids in (("not found", missing), ("claimed, left alone", claimed)):
         if ids:
             console.print(Text(f"  {what}: {', '.join(map(str, ids))}", style="yellow"))
     return 1 if missing or claimed else 0
 
 
-def _show_diagnosis(console: Console, answer: shapes.Diagnosis) -> int:
+def _show_diagnosis(console: Terminal, answer: shapes.Diagnosis) -> int:
     rows = [(f.kind, ", ".join(map(str, f.ids)), _details(f.details)) for f in answer.findings]
     rows += [
         (f"contradiction ({c.reason})", f"{c.newer_id}, {c.older_id}", ", ".join(c.shared_terms))
@@ -291,7 +288,7 @@ def _details(details: shapes.Details) -> str:
     )
 
 
-def _show_figures(console: Console, answer: shapes.Statistics) -> int:
+def _show_figures(console: Terminal, answer: shapes.Statistics) -> int:
     table = Table(box=None, pad_edge=False, show_header=False)
     for name in answer.__struct_fields__:
         value = getattr(answer, name)
@@ -304,7 +301,7 @@ def _show_figures(console: Console, answer: shapes.Statistics) -> int:
     return 0
 
 
-def _show_outlived(console: Console, answer: shapes.Expired) -> int:
+def _show_outlived(console: Terminal, answer: shapes.Expired) -> int:
     rows = [(m.id, m.expires_after_days, m.updated_at, m.content) for m in answer.expired]
     if rows:
         console.print(_table(("id", "days", "updated", "content"), rows))
@@ -316,13 +313,13 @@ def _show_outlived(console: Console, answer: shapes.Expired) -> int:
     return 0
 
 
-def _show_verification(console: Console, answer: shapes.Verification) -> int:
+def _show_verification(console: Terminal, answer: shapes.Verification) -> int:
     style = "green" if answer.ok else "red"
     console.print(Text(f"{answer.result}, similarity {answer.similarity}", style=style))
     return 0 if answer.ok else 1
 
 
-def _show_difference(console: Console, answer: shapes.Difference) -> int:
+def _show_difference(console: Terminal, answer: shapes.Difference) -> int:
     for terms, sign, style in (
         (answer.added_terms, "+", "green"),
         (answer.removed_terms, "-", "red"),
@@ -333,7 +330,7 @@ def _show_difference(console: Console, answer: shapes.Difference) -> int:
     return 0
 
 
-def _show_size(console: Console, answer: shapes.Size) -> int:
+def _show_size(console: Terminal, answer: shapes.Size) -> int:
     size = answer.size
     console.print(
         f"{size.bytes_estimate} of {size.max_bytes_estimate} bytes, {size.remaining} left"
@@ -341,7 +338,7 @@ def _show_size(console: Console, answer: shapes.Size) -> int:
     return 0
 
 
-def _tell_page(console: Console, count: int, total: int, offset: int) -> None:
+def _tell_page(console: Terminal, count: int, total: int, offset: int) -> None:
     console.print(f"{offset + 1}-{offset + count} of {total}" if count else f"none of {total}")
 
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Struct
-from rich.console import Console
 from rich.text import Text
 
 from ops.ask import Asker, json_text
 from ops.node.options import add_place
 from ops.tell import tell
+from ops.terminal import Terminal
 from services.kernel import logs
 from services.query.catalogue import TOOLS
 
 Options = Callable[[argparse.ArgumentParser], None]
 _NARROW = 2  # of the indentation below a heading
+_GOES_WITHOUT_SAYING = {"hasMore": False, "truncated": False, "topicsLeftOff": 0}
 
 
 def _text(parser: argparse.ArgumentParser) -> None:
@@ -132,7 +134,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json_text(answer))
     else:
-        _print(Console(highlight=False), msgspec.to_builtins(answer), 0)
+        _print(Terminal(), msgspec.to_builtins(answer), 0)
+        if () in (getattr(answer, "entries", None), getattr(answer, "topics", None)):
+            print("there are no notes", file=sys.stderr)
     return 0 if _is_good(answer) else 1
 
 
@@ -172,9 +176,9 @@ def _spelled(name: str) -> str:
     return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
 
 
-def _print(console: Console, value: Mapping[str, Any], depth: int) -> None:
+def _print(console: Terminal, value: Mapping[str, Any], depth: int) -> None:
     for name, entry in value.items():
-        if entry in (None, "", [], {}, ()):
+        if entry in (None, "", [], {}, ()) or _GOES_WITHOUT_SAYING.get(name) == entry:
             continue
         line = Text(" " * depth * _NARROW)
         line.append(f"{name}: ", style="dim")
@@ -186,8 +190,12 @@ def _print(console: Console, value: Mapping[str, Any], depth: int) -> None:
                 console.print(line)
                 _print(console, one, depth + 1)
         else:
-            plain = ", ".join(map(str, entry)) if isinstance(entry, list | tuple) else str(entry)
-            console.print(line.append(plain), soft_wrap=True)
+            values = entry if isinstance(entry, list | tuple) else (entry,)
+            console.print(line.append(", ".join(map(_plain, values))), soft_wrap=True)
+
+
+def _plain(value: object) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
 def _is_good(answer: Struct) -> bool:

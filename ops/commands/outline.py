@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from rich.console import Console
 from rich.text import Text
 
+from contracts.errors import NotFound
 from contracts.tools.repocontext import Outline
 from ops.ask import Asker, json_text
 from ops.node.options import add_place
+from ops.terminal import Terminal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,12 +29,11 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json_text(found))
         return 0 if found.exists else 1
-    console = Console(highlight=False)
     if not found.exists:
-        console.print(
-            Text(f"{path} is not indexed; paths start at the repository root"), soft_wrap=True
+        raise NotFound(
+            f"{path} is not indexed", hint="give its path from the repository root or from here"
         )
-        return 1
+    console = Terminal()
     for symbol in found.symbols:
         line = Text(f"{symbol.start_line:>6}-{symbol.end_line:<6} ", style="dim")
         line.append(f"{symbol.kind:<12}", style="cyan")

@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
                 path = use.file_path
                 mapping.console.print(Text(path, style="bold"), soft_wrap=True)
             sure = use.resolution_state == "resolved"
-            line = Text(f"{use.line_start:>6} ", style="cyan")
+            line = Text().append(f"{use.line_start:>6} ", "cyan")
             line.append(f"{use.kind:<14} ", style="green" if sure else "yellow")
             line.append(use.excerpt or "")
             if not sure:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from rich.console import Console
 from rich.text import Text
 
 from contracts.errors import InvalidArgument
 from contracts.tools.repocontext import SearchResults
 from ops.ask import Asker, json_text
 from ops.node.options import add_place
+from ops.terminal import Terminal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(found: SearchResults) -> None:
-    console = Console(highlight=False)
+    console = Terminal()
     for hit in found.hits:
         fields = hit.entry.fields
         line = Text(f"{hit.score:.3f}  ", style="dim")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from rich.console import Console
-
 from contracts.errors import Unavailable
 from contracts.tools.context import Stats
 from ops.ask import json_text
 from ops.node.live import Live
 from ops.node.options import add_place
+from ops.terminal import Terminal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json_text(stats))
         return 0
-    console = Console(highlight=False)
+    console = Terminal()
     console.print(f"bundles in the last {stats.window_seconds // 60} minutes: {stats.calls:,}")
     console.print(f"  tokens delivered                  {stats.response_tokens:>12,}")
     console.print(f"  tokens of files not read for them {stats.reads_replaced_tokens:>12,}")

@@ -7,7 +7,7 @@ import sys
 import time
 
 import msgspec
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live as Screen
 from rich.table import Table
 from rich.text import Text
@@ -15,6 +15,7 @@ from rich.text import Text
 from contracts.tools.repocontext import Health, IndexStatus
 from ops.node.live import Live
 from ops.node.options import add_place
+from ops.terminal import Terminal
 
 _WIDTH = 1_000  # a terminal wraps what is too long for it; a table would cut its numbers short
 _EVERY_S = 1.0
@@ -65,7 +66,8 @@ def _watch(args: argparse.Namespace) -> int:
             found = _look(live, args.repo)
             print(_json(found) if args.json else _lines(found), flush=True)
             time.sleep(_EVERY_S)
-    with Screen(_picture(_look(live, args.repo)), auto_refresh=False) as screen:
+    picture = _picture(_look(live, args.repo))
+    with Screen(picture, console=Terminal(), auto_refresh=False) as screen:
         while True:
             time.sleep(_EVERY_S)
             screen.update(_picture(_look(live, args.repo)), refresh=True)
@@ -85,15 +87,13 @@ def _picture(found: Found) -> Group:
 
 
 def _print(found: Found) -> None:
-    console = Console(width=_WIDTH)
+    console = Terminal(width=_WIDTH)
     console.print(_table(found))
     for status, _ in found:
         if status.error:
-            console.print(
-                f"{status.repo_id}: {status.error}", style="red", highlight=False, markup=False
-            )
+            console.print(f"{status.repo_id}: {status.error}", style="red")
     for line in _notes(found):
-        console.print(line, highlight=False, markup=False)
+        console.print(line)
     if not found:
         console.print("nothing is registered yet; start `repofold up PATH`")
 

@@ -6,6 +6,7 @@ import argparse
 
 from rich.text import Text
 
+from contracts.tools.codemap import SymbolHit
 from ops import mapping
 
 
@@ -28,11 +29,14 @@ def run(args: argparse.Namespace) -> int:
     hits = answer.data.hits
     if not mapping.told(args, answer):
         for hit in hits:
-            line = Text(f"{hit.kind:<11} ", style="dim").append(hit.fully_qualified_name, "bold")
-            mapping.console.print(
-                line.append_text(mapping.place(hit.file_path, hit.line)), soft_wrap=True
-            )
+            mapping.console.print(line(hit), soft_wrap=True)
             if hit.signature != hit.fully_qualified_name:
                 mapping.console.print(Text(f"            {hit.signature}", "green"), soft_wrap=True)
         mapping.notice(answer.answer)
     return 0 if hits else 1
+
+
+def line(hit: SymbolHit) -> Text:
+    """Kind, name and place of a hit."""
+    told = Text().append(f"{hit.kind:<11} ", "dim").append(hit.fully_qualified_name, "bold")
+    return told.append_text(mapping.place(hit.file_path, hit.line))

@@ -51,7 +51,7 @@ class ArgumentReader(Generic[Q]):
         try:
             _encode(arguments)
             request = msgspec.convert(arguments, self._request)
-        except (msgspec.ValidationError, UnicodeEncodeError):
+        except (msgspec.ValidationError, UnicodeEncodeError, RecursionError):
             request = self._read_leniently(arguments)
         for field, name in self._filled:
             value = getattr(request, field)
@@ -76,6 +76,12 @@ class ArgumentReader(Generic[Q]):
             raise InvalidArgument(
                 "an argument holds half of a surrogate pair, which is no text",
                 hint="send well-formed Unicode",
+                reason="unbindable_argument",
+            ) from None
+        except RecursionError:
+            raise InvalidArgument(
+                "an argument is nested too deeply",
+                hint="see the tool's inputSchema",
                 reason="unbindable_argument",
             ) from None
         except msgspec.ValidationError as error:
@@ -117,7 +123,7 @@ class ArgumentReader(Generic[Q]):
             return text
         try:
             return msgspec.json.decode(text)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):  # no JSON, or nested without end
             return text
 
     def _unbindable(self, error: str) -> InvalidArgument:

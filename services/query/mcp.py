@@ -31,7 +31,7 @@ from services.query.registry import AGENT, Catalogue, Tool
 from services.query.results import sanitised, text_of_fault
 from services.query.schema import JsonObject
 from services.query.toolbox import HasCaller, Toolbox
-from services.query.visibility import Policy, Visibility
+from services.query.visibility import Policy, Visibility, as_declared
 
 V = TypeVar("V", bound=HasCaller)
 Context = ServerRequestContext[Any, Any]
@@ -141,7 +141,7 @@ class _Offer(Generic[V]):
     ) -> Awaitable[JsonObject] | None:
         """Start a call; None when the caller sees no tool of that name."""
         caller = self._callers()
-        tool = self._visibility.tools(caller).get(name)
+        tool = self._visibility.tools(caller).get(as_declared(name))
         if tool is None:
             tool = self._toolbox_of(caller).get(name)
         return None if tool is None else self._calls.run(tool, arguments, caller)

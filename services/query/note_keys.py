@@ -1,4 +1,4 @@
-"""Does a key name a note, and are the links given with it well formed?"""
+"""Does a key name a note, and are the names, texts and links given with it fit to keep?"""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from contracts.errors import Forbidden, InvalidArgument
 from contracts.ids import RecordKey, parse_key
 from services.source.free_text import hides
 
+TAG_CHARS = 200
 _NAME_CHARS = 200
 _LARGEST_TOKEN = 2**63 - 1
 Token = TypeVar("Token", int, int | None)
@@ -34,13 +35,27 @@ def new_id() -> str:
 
 def checked_name(name: str, what: str) -> str:
     """A repository id, topic or note id that can be shown and typed again."""
-    if len(name) > _NAME_CHARS or hides(name) or "\n" in name or "\t" in name:
+    if len(name) > _NAME_CHARS:
+        wrong = f"it has {len(name):,}"
+    elif hides(name) or "\n" in name or "\t" in name:
+        wrong = "it has a hidden or a control character"
+    else:
+        return name
+    raise InvalidArgument(
+        f"{what} has to be 1 to {_NAME_CHARS} visible characters on one line; {wrong}",
+        hint=f"choose a short name for {what}, without control or invisible characters",
+        reason="name",
+    )
+
+
+def check_length(what: str, text: str | None, most: int) -> None:
+    """Refuse a text that is too long to keep."""
+    if text and len(text) > most:
         raise InvalidArgument(
-            f"{what} has to be 1 to {_NAME_CHARS} visible characters on one line; it has {len(name):,}",
-            hint=f"choose a short name for {what}, without control or invisible characters",
-            reason="name",
+            f"{what} has {len(text):,} characters and may have {most:,}",
+            hint="keep the gist, and link to the file that has the rest",
+            reason="rejected_content",
         )
-    return name
 
 
 def sendable(token: Token) -> Token:

@@ -11,12 +11,14 @@ from collections.abc import Callable
 
 import msgspec
 
-from contracts.errors import Forbidden, NotFound
+from contracts.errors import Forbidden, InvalidArgument, NotFound
 from contracts.events.patches import PatchRecord, RecordPatched
 from contracts.ids import RecordKey
+from contracts.note_rules import MOST_EDGES
 from contracts.tools.notes import ForgetRequest, Forgotten, RecordUpdate, UpdateRequest
 from contracts.tools.repocontext import EntryView
 from services.query.host import View
+from services.query.note_keys import TAG_CHARS, check_length
 from services.source.free_text import visible
 from store import keys
 from store.read.live import Snapshot
@@ -31,6 +33,7 @@ _PATCHABLE: dict[str, tuple[str, ...]] = {
 }
 _KIND = {"repo": "Repository", "pkg": "Package", "file": "File", "symbol": "Symbol"}
 _INTEGERS = frozenset({"sizeBytes", "startLine", "endLine"})
+_VALUE_CHARS = 4_000  # of a field; the longest path and signature fit
 _NEVER_INDEXED = frozenset({"displayName", "defaultBranch", "version"})
 _decode = msgspec.msgpack.Decoder(RecordPatched).decode
 
@@ -48,11 +51,20 @@ async def update(view: View, key: RecordKey, request: UpdateRequest, found: Foun
     if request.add_links or request.remove_links:
         raise _notes_only("a link")
     fields = _checked(key.family, request.fields)
+    for tag in request.add_tags:
+        check_length("a tag", tag, TAG_CHARS)
     with view.read() as snapshot:
-        if found(snapshot, key) is None:
-            raise NotFound(
-                f"there is no record {key}", hint="repocontext_scan shows the keys there are"
-            )
+        there = found(snapshot, key)
+    if there is None:
+        raise NotFound(
+            f"there is no record {key}", hint="repocontext_scan shows the keys there are"
+        )
+    if len({*there.tags, *request.add_tags} - {*request.remove_tags}) > MOST_EDGES:
+        raise InvalidArgument(
+            f"a record has at most {MOST_EDGES} tags",
+            hint="remove some in the same call",
+            reason="too_many",
+        )
     command = PatchRecord(
         repo_id=key.repo_id, family=key.family, name=key.name.rstrip("/"), fields=fields,
         add_tags=request.add_tags, remove_tags=request.remove_tags, principal=view.caller.principal,
@@ -131,6 +143,7 @@ def _checked(family: str, fields: dict[str, str]) -> dict[str, str]:
             )
         if name in _INTEGERS and not value.strip().isdecimal():
             raise Forbidden(f"{name} is no whole number", hint="give digits only", reason="integer")
+        check_length(name, value, _VALUE_CHARS)
         checked[name] = value.strip() if name in _INTEGERS else value
     return checked
 

@@ -25,7 +25,7 @@ from contracts.tools.toolbox import (
 )
 from services.query.access import Caller
 from services.query.registry import Tool, tool
-from services.query.visibility import Visibility
+from services.query.visibility import Visibility, as_declared
 from services.source.query_text import query_terms
 
 
@@ -73,7 +73,7 @@ class Toolbox(Generic[V]):
 
     def _named(self, caller: Caller, name: str) -> Tool[V, Any, Any]:
         reachable = self._visibility.reachable(caller)
-        found = reachable.get(name)
+        found = reachable.get(as_declared(name))
         if found is not None:
             return found
         near = difflib.get_close_matches(name, reachable, n=3)

@@ -20,6 +20,21 @@ from services.query.results import RESULT_BYTES, Halves
 V = TypeVar("V")
 
 
+_AREAS = frozenset({
+    "code", "codemap", "graph", "index", "refs", "repo", "surfaces", "symbols", "types", "workspace",
+})  # fmt: skip
+
+
+def as_declared(name: str) -> str:
+    """The declared name of a tool of the code map that is called by its dotted one.
+
+    So they were specified, `symbols.search`; they are listed with an underscore, since some clients
+    refuse dots.
+    """
+    area, dot, rest = name.partition(".")
+    return f"{area}_{rest}" if dot and area in _AREAS else name
+
+
 class Policy(Struct, frozen=True, kw_only=True):
     """What the operator chose to offer."""
 

@@ -26,6 +26,9 @@ from services.source.digest import RunningDigest
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: a FIFO that took a file's place must not hold the reader up.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_UNREACHABLE = frozenset({
+    errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG,
+})  # fmt: skip
 _CHUNK_BYTES = 1 << 20
 _TRIES = 3
 _SECOND_NS = 1_000_000_000
@@ -91,7 +94,9 @@ def stat_beneath(root_fd: int, path: bytes) -> os.stat_result | None:
         return None
     try:
         return os.stat(name, dir_fd=parent, follow_symlinks=False)
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
+    except OSError as error:
+        if error.errno not in _UNREACHABLE:
+            raise
         return None
     finally:
         os.close(parent)

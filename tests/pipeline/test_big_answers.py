@@ -124,6 +124,23 @@ async def test_a_walk_along_long_notes_ends_early_and_says_so(running: Node) -> 
     assert size(found) < ANSWER_BYTES + 10_000 + HEADROOM  # the note that went over is shown
 
 
+async def test_a_long_note_takes_no_room_from_the_other_hits(running: Node) -> None:
+    note = {"repoId": "demo", "topic": "long"}
+    for number in range(3):
+        await running.call(
+            "repocontext_remember", id=f"n{number}", body="zebra " * (1_000 << number), **note
+        )
+
+    found = await running.call("repocontext_search", repoId="demo", query="zebra")
+
+    bodies = {hit.entry.id: hit.entry.fields for hit in found.hits if hit.entry.kind == "Memory"}
+    assert set(bodies) == {"n0", "n1", "n2"}
+    assert "bodyLeftOff" not in bodies["n0"]
+    left_off = int(bodies["n2"]["bodyLeftOff"].split()[0])
+    assert len(bodies["n2"]["body"]) + left_off == 24_000
+    assert size(found) < ANSWER_BYTES + HEADROOM
+
+
 async def test_a_pasted_log_is_not_told_back(running: Node) -> None:
     log = "ValueError in process_record_number_7\n" * 3_000
 

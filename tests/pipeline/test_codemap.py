@@ -553,7 +553,7 @@ async def test_what_lies_outside_is_refused(broker: Broker, tmp_path: Path) -> N
         endless = await here.refused("code_search_text", pattern="(", workspace_id="live")
 
     assert away.code == "FORBIDDEN"
-    assert missing.code == "NOT_FOUND"
+    assert (missing.code, missing.retryable) == ("INDEX_NOT_AVAILABLE", True)
     assert "index_ensure_baseline" in missing.hint
     assert {fault.code for fault in reads} == {"NOT_FOUND"}
     assert not any("password" in fault.message for fault in reads)

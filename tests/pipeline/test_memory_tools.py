@@ -93,6 +93,21 @@ async def test_the_size_bar_is_exact_and_nothing_over_it_is_written(running: Nod
     assert retired.count == 1  # its label is longer by now, and a record may always be retired
 
 
+async def test_a_retired_record_may_be_longer_but_not_without_end(running: Node) -> None:
+    record = await add(running, "Deploy from main")
+    longer = await running.call(
+        "memory_update", repository=SLUG, id=record.id, content="a" * 2_000, status="deprecated"
+    )
+    assert (longer.memory.status, longer.size.within_budget) == ("deprecated", False)
+
+    for text in ({"content": "a" * 9_000}, {"context": "a" * 9_000}):
+        endless = await refusal(running, "memory_update", repository=SLUG, id=record.id, **text)
+        assert isinstance(endless, OverBudget)
+
+    kept = await running.call("memory_get", repository=SLUG, id=record.id)
+    assert (kept.content, kept.context) == ("a" * 2_000, "")
+
+
 async def test_only_status_memories_have_an_age(running: Node) -> None:
     refused = await refusal(
         running,

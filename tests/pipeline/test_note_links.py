@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contracts.errors import Forbidden, NotFound
+from contracts.errors import Forbidden, InvalidArgument, NotFound
 from tests.broker import Broker
 from tests.pipeline.inprocess import Node, node
 
@@ -96,6 +96,8 @@ async def test_a_link_to_nothing_dangles_until_it_is_indexed_and_is_stale_until_
     assert await links_of(running) == (False, None, None)
     walked = await running.call("repocontext_neighbors", key=KEY)
     assert [(entry.key, entry.exists) for entry in walked.neighbors] == [(late, True)]
+    beyond = await running.call("repocontext_neighbors", key=late)
+    assert (beyond.exists, beyond.neighbors, beyond.truncated) == (True, (), False)
 
 
 async def test_what_was_written_over_a_file_holds_until_it_is_indexed_anew(
@@ -138,6 +140,13 @@ async def test_fields_that_a_family_does_not_have_are_refused(running: Node) -> 
     ):
         with pytest.raises(Forbidden):
             await running.call("repocontext_update", key=key, **arguments)
+    for endless in (
+        {"fields": {"language": "x" * 5_000}},
+        {"addTags": ["x" * 201]},
+        {"addTags": [str(number) for number in range(1_001)]},
+    ):
+        with pytest.raises(InvalidArgument):
+            await running.call("repocontext_update", key=FILE, **endless)
     with pytest.raises(NotFound):
         await running.call("repocontext_update", key="repo/demo/file/none", addTags=["x"])
     with pytest.raises(Forbidden):

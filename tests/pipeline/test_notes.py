@@ -366,8 +366,9 @@ async def test_neighbours_come_breadth_first_and_bounded(node: MemoryNode) -> No
     short = await node.call("repocontext_neighbors", key=middle, maxNodes=2)
     assert (exact.truncated, len(exact.neighbors)) == (False, 3)
     assert (short.truncated, len(short.neighbors)) == (True, 2)
-    none = await node.call("repocontext_neighbors", key="repo/demo/mem/t/never")
-    assert (none.exists, none.neighbors) == (False, ())
+    for absent in ("repo/demo/mem/t/never", "repo/demo/file/never.py"):
+        none = await node.call("repocontext_neighbors", key=absent)
+        assert (none.key, none.exists, none.neighbors) == (absent, False, ())
 
 
 # -- claims -------------------------------------------------------------------------------------

@@ -412,6 +412,29 @@ async def test_a_file_is_found_however_its_path_is_written(running: Node, tree: 
         ).path == "src/inner.py"
     odd = await running.call("repocontext_outline", repoId="demo", path="back\\slash.py")
     assert [symbol.signature for symbol in odd.symbols] == ["def odd()"]
+    for written in ("src", "src/", "/src", "./src", "src/.", "src/../src", str(tree / "src")):
+        page = await running.call(
+            "repocontext_scan", repoId="demo", scope="Files", pathPrefix=written
+        )
+        assert [entry.path for entry in page.entries] == ["src/inner.py"], written
+    first = await running.call(
+        "repocontext_scan", repoId="demo", scope="Files", pathPrefix="/", pageSize=1
+    )
+    rest = await running.call(
+        "repocontext_scan", repoId="demo", scope="Files", continuationToken=first.continuation_token
+    )
+    everything = await running.call("repocontext_scan", repoId="demo", scope="Files")
+    assert first.entries + rest.entries == everything.entries
+    for written in ("", ".", "/", "src/..", str(tree)):
+        page = await running.call(
+            "repocontext_scan", repoId="demo", scope="Files", pathPrefix=written
+        )
+        assert page == everything, written
+    for elsewhere in ("..", "sr", "src/inner.py", str(tree.parent)):
+        page = await running.call(
+            "repocontext_scan", repoId="demo", scope="Files", pathPrefix=elsewhere
+        )
+        assert page.entries == (), elsewhere
     for elsewhere in ("../src/inner.py", str(tree.parent / "src" / "inner.py"), "src", "."):
         assert (
             await running.call("repocontext_outline", repoId="demo", path=elsewhere)
@@ -442,11 +465,18 @@ async def test_drift_is_told_below_any_directory_even_one_that_is_gone(
     assert await drift("gone") == ((), (), ("gone/a.py",))
     assert await drift("kept") == (("kept/b.py",), ("kept/a.py",), ())
     assert await drift("kept/a.py") == ((), ("kept/a.py",), ())
+    (tree.parent / "gone").mkdir()  # of that name below the workspace, and nobody's
+    assert await drift("gone") == ((), (), ("gone/a.py",))
     everything = (("kept/b.py",), ("kept/a.py",), ("gone/a.py",))
     assert await drift(".") == await drift("demo") == await drift(str(tree)) == everything
     assert (
         "nothing at 'never'"
         in (await refused(running, "repocontext_changed", repoId="demo", path="never")).message
+    )
+    tree.rename(tree.parent / "moved")
+    assert (
+        f"no folder at {tree}"
+        in (await refused(running, "repocontext_changed", repoId="demo", path=".")).message
     )
 
 
@@ -542,6 +572,9 @@ async def test_what_cannot_be_onboarded_is_refused_at_once(running: Node) -> Non
     for globs in ({"includeGlobs": ["["]}, {"excludeGlobs": [""]}):
         fault = await refused(running, "repocontext_add_repo", path="demo", **globs)
         assert fault.details["reason"] == "dead_glob"
+    for globs in ({"includeGlobs": ["x" * 1_001]}, {"excludeGlobs": ["*.py"] * 501}):
+        fault = await refused(running, "repocontext_add_repo", path="demo", **globs)
+        assert fault.details["reason"] == "globs"
     for repo_id in ("x" * 201, "a\nb", "\u202e"):
         fault = await refused(running, "repocontext_add_repo", path="demo", repoId=repo_id)
         assert fault.details["reason"] == "repo_id"

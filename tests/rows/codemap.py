@@ -10,6 +10,7 @@ _KILLS = "tests/faults/test_map_kills.py"
 _SCAN = "tests/unit/test_text_scan.py"
 _VIEWS = "tests/pipeline/test_map_views.py"
 _INDEX = "tests/unit/test_map_index.py"
+_ANSWERS = "tests/pipeline/test_map_answers.py"
 _GIT = "tests/unit/test_gitrepo.py"
 _SEARCH = f"{_MAP}::test_a_search_wants_a_query_or_kinds_and_clamps_its_limit"
 _GRAPH = f"{_MAP}::test_references_and_graphs_tell_what_is_certain_and_what_is_not"
@@ -58,6 +59,18 @@ ROWS: tuple[Row, ...] = (
     Row("C8b", "C8", "context, text search, summary, export within its tokens, guide", (_REPORTS,)),
     Row("C8d", "C8", "a text search leaves out only what cannot match, and follows no link", (f"{_SCAN}::test_lines_are_those_that_match_one_by_one", f"{_SCAN}::test_what_a_pattern_requires_is_in_whatever_it_matches", f"{_SCAN}::test_a_link_on_the_way_is_not_followed_and_a_missing_file_is_passed_over")),
     Row("C8c", "C8", "every tool of the family is offered and asks for repo_path", (f"{_MAP}::test_every_tool_of_the_family_is_there_and_says_what_it_needs",)),
+    Row("C7.1", "C7", "a folder that is not indexed yet has a status; all else asks for index_ensure_baseline, retryable", (f"{_ANSWERS}::test_a_git_tree_inside_another_is_a_repository_of_its_own", _OUTSIDE)),
+    Row("C7.4b", "C7", "of several declarations the one with the code is shown, with calls and facts of all; namespaces are no types", (f"{_ANSWERS}::test_what_is_declared_several_times_is_shown_where_its_code_is",)),
+    Row("C7.7b", "C7", "lines of files that have changed since are left out, or told to be doubtful", (f"{_ANSWERS}::test_lines_are_left_out_or_doubted_where_the_file_has_changed",)),
+    Row("C7.10b", "C7", "an interface has no base; what it extends are interfaces", (f"{_ANSWERS}::test_an_interface_has_interfaces_and_no_base",)),
+    Row("C7.11b", "C7", "without a commit there is no baseline to stand on; a tree without git has a HEAD", (f"{_ANSWERS}::test_where_nothing_is_committed_or_there_is_no_git_head_still_means_something",)),
+    Row("C4b", "C4", "every bound that is set aside is told; a blank workspace is none; virtual files lie inside", (f"{_ANSWERS}::test_bounds_that_are_set_aside_are_told_and_blanks_are_none",)),
+    Row("C8e", "C8", "a diff follows symbols into other files and under renamed types", (f"{_ANSWERS}::test_what_comes_into_another_file_or_under_another_name_is_no_new_symbol",)),
+    Row("C8f", "C8", "an export has the tokens that it tells, as it is written", (f"{_ANSWERS}::test_an_export_has_the_tokens_it_tells_and_no_more_than_wanted",)),
+    Row("C7.3e", "C7", "scores are below zero, however little a hit is worth", (f"{_INDEX}::test_scores_are_below_zero_however_little_a_hit_is_worth",)),
+    Row("C.nested", "U2.2", "a git tree inside another is a repository of its own", (f"{_ANSWERS}::test_a_git_tree_inside_another_is_a_repository_of_its_own",)),
+    Row("C8h", "C8", "reports are in the same order whatever layers files are in", (f"{_ANSWERS}::test_reports_of_a_workspace_are_those_of_a_commit_with_its_content",)),
+    Row("C8g", "U2.18", "tools of the code map may be called by their dotted names", ("tests/unit/test_dotted_names.py::test_a_dot_is_the_first_underscore_of_a_tool_of_the_code_map_only", "tests/unit/test_dotted_names.py::test_a_dotted_name_calls_what_the_caller_sees_and_is_not_listed")),
     Row("C.git", "C7", "commits are read without touching the tree or running what its configuration names", (f"{_GIT}::test_a_commit_is_read_without_touching_the_tree", f"{_GIT}::test_nothing_that_the_configuration_names_is_run")),
     Row("C.plain", "C7", "a tree without git gets a commit made from its content", (_COMMITS,)),
     Row("C.guard", "U2.2", "repo_path and file paths are guarded as everywhere", (_OUTSIDE,)),

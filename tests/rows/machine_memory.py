@@ -18,6 +18,7 @@ ROWS = (
     # -- acceptance -------------------------------------------------------------------------------
     Row("A66", "U5", "a note searched by meaning names chunk:memory and its topic", (f"{_MERGE}::test_reasons_of_meaning_name_chunk_and_topic", f"{_TOOLS}::test_notes_are_found_by_meaning_once_embedded")),
     Row("A83", "U5", "451 bytes fit with defaults, 452 are an error with the report, and nothing is written", (f"{_TOOLS}::test_the_size_bar_is_exact_and_nothing_over_it_is_written",)),
+    Row("M.retired", "M6", "a retired record may be longer than the budget, but not without end", (f"{_TOOLS}::test_a_retired_record_may_be_longer_but_not_without_end",)),
     Row("A84", "U5", "an age is refused for other types, and dropped with type status", (f"{_TOOLS}::test_only_status_memories_have_an_age",)),
     Row("A85", "U5", "an upsert updates a strong match, refuses a weak one, and creates when forced", (f"{_TOOLS}::test_an_upsert_updates_a_strong_match_and_refuses_a_weak_one",)),
     Row("A86", "U5", "an update takes either id or match, and echoes the match", (f"{_TOOLS}::test_an_update_takes_an_id_or_a_match",)),

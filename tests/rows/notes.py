@@ -12,6 +12,7 @@ _KILLS = "tests/faults/test_memory_kills.py"
 _TEXT = "tests/unit/test_free_text.py"
 _DECIDE = "tests/unit/test_note_decisions.py"
 _FILES = "tests/unit/test_memory_files.py"
+_BETWEEN = "tests/pipeline/test_interleavings.py"
 _ARCHIVE = "tests/pipeline/test_memory_archive.py"
 
 ROWS = (
@@ -24,6 +25,7 @@ ROWS = (
     Row("A33", "U5", "parallel updates of different fields all survive", (f"{_NOTES}::test_two_parallel_updates_of_different_fields_both_survive",)),
     Row("R3.2", "R3.2", "each family has its own patchable fields; integers must be some", (f"{_LINKS}::test_fields_that_a_family_does_not_have_are_refused",)),
     Row("R3.2b", "R3.2", "what is written over an indexed field holds until the record is indexed anew", (f"{_LINKS}::test_what_was_written_over_a_file_holds_until_it_is_indexed_anew",)),
+    Row("R3.2c", "P", "what is written over a record is bounded as a note is", (f"{_LINKS}::test_fields_that_a_family_does_not_have_are_refused",)),
     Row("R3.3", "R3.3", "links need a relation and a well-formed key; additions beat removals", (f"{_NOTES}::test_links_that_are_none_and_names_nobody_can_read_are_refused", f"{_DECIDE}::test_what_is_removed_and_added_at_once_is_there")),
     Row("R5.forget", "R5", "what the tree has cannot be forgotten, what is absent is forgotten already", (f"{_LINKS}::test_fields_that_a_family_does_not_have_are_refused",)),
     Row("R5.unread", "R5", "a note that cannot be read can still be retired, by the lock", (f"{_NOTES}::test_a_note_that_cannot_be_read_can_still_be_forgotten", f"{_DECIDE}::test_an_unreadable_record_goes_by_the_lock", f"{_DECIDE}::test_an_unreadable_record_lapses_in_exactly_the_window")),
@@ -52,6 +54,7 @@ ROWS = (
     Row("A43", "U5", "scan evaluates neither links nor expiry", (f"{_LINKS}::test_a_link_goes_stale_with_its_file_and_holds_again_once_it_is_made_anew", f"{_NOTES}::test_pages_of_notes_join_without_gap_or_repeat")),
     Row("A44", "U5", "neighbours are clamped, and what is gone is among them", (f"{_NOTES}::test_neighbours_come_breadth_first_and_bounded",)),
     Row("A45", "U5", "truncated means that one more was there", (f"{_NOTES}::test_neighbours_come_breadth_first_and_bounded",)),
+    Row("R4.alone", "R4", "a record of the tree has no neighbours, and exists or does not", (f"{_LINKS}::test_a_link_to_nothing_dangles_until_it_is_indexed_and_is_stale_until_made_anew", f"{_NOTES}::test_neighbours_come_breadth_first_and_bounded")),
     # -- claims -----------------------------------------------------------------------------------
     Row("A46", "U5", "a lost claim is contended, timeout or missing", (f"{_NOTES}::test_a_claim_is_granted_to_one_and_told_to_the_others",)),
     Row("A47", "U5", "waiters are granted in their order, tokens rise", (f"{_NOTES}::test_waiters_are_granted_in_the_order_they_came",)),
@@ -77,6 +80,9 @@ ROWS = (
     # -- failure ----------------------------------------------------------------------------------
     Row("R15.memory", "R15", "a reset keeps memory and drops what was written over records", (f"{_LINKS}::test_a_reset_keeps_notes_and_drops_what_was_written_over_records", f"{_NOTES}::test_registering_keeps_the_memory_that_was_there")),
     Row("P.memory", "P", "kill -9 of worker and broker loses no answered write and doubles none", (f"{_KILLS}::test_no_answered_write_is_lost_and_none_is_doubled", f"{_NOTES}::test_a_command_tried_again_after_its_fact_was_stored_has_one_effect")),
+    Row("P.asked", "P", "an answer that was lost with the broker is asked for again, and nothing is done twice", (f"{_BETWEEN}::test_an_answer_that_was_lost_with_the_broker_is_asked_for_again", f"{_BETWEEN}::test_a_reset_that_is_asked_for_again_undoes_nothing_that_came_since", f"{_BETWEEN}::test_a_grant_that_was_heard_of_is_not_given_back_by_whoever_was_asked_again")),
+    Row("P.twice", "P", "a command that is delivered twice undoes nothing that came in between", (f"{_BETWEEN}::test_a_patch_that_is_delivered_again_does_not_undo_a_later_one", f"{_BETWEEN}::test_a_command_that_changed_nothing_is_not_carried_out_late", f"{_BETWEEN}::test_a_late_grant_to_somebody_who_left_is_given_back", f"{_BETWEEN}::test_a_change_that_was_stored_is_told_as_done_though_another_lies_over_it")),
+    Row("P.archived", "P", "an archive holds all that it says it holds, and is written by one export at a time", (f"{_BETWEEN}::test_an_export_that_ran_out_of_time_says_so_instead_of_leaving_notes_out", f"{_BETWEEN}::test_an_export_that_is_given_up_is_over_before_another_begins")),
     Row("P.memorydead", "P2", "a command that fails for good is answered, and parked", (f"{_NOTES}::test_a_command_that_fails_for_good_is_answered_and_parked",)),
     Row("P.synced", "P", "facts are on disk before they are answered, with one sync a batch", (f"{_FILES}::test_the_newest_block_is_synced_once_for_all", f"{_FILES}::test_a_foreign_brokers_files_are_left_alone")),
 )  # fmt: skip

@@ -40,6 +40,7 @@ ROWS = (
     Row("R2.2e", "R2.2", "a blank repoId on health is refused, an absent one is the host", (f"{_ASK}::test_health_of_the_host_and_of_a_repository",)),
     Row("R2.3a", "R2.3", "refusals are sanitised, bounded and complete in the text", (f"{_SCHEMA}::test_a_fault_cannot_forge_a_line_or_hide_text", f"{_SCHEMA}::test_a_fault_is_cut_to_two_thousand_characters")),
     Row("R2.3b", "R2.3", "what nobody foresaw leaks nothing and is logged once", (f"{_MCP}::test_an_unforeseen_error_stays_inside_and_is_logged_once",)),
+    Row("R2.3c", "R2.3", "an argument nested without end is refused like any other wrong one", (f"{_SCHEMA}::test_an_argument_nested_without_end_is_refused", f"{_SCHEMA}::test_a_wrong_type_is_explained_with_its_place")),
     # -- records --------------------------------------------------------------------------------
     Row("R3.1", "R3.1", "keys are reversible whatever their components hold", ("tests/property/test_ids_property.py::test_a_key_is_parsed_into_what_it_was_made_of",)),
     Row("R3.1b", "R3.1", "what is no key is refused", (f"{_ASK}::test_a_malformed_key_is_refused_and_a_missing_record_is_not",)),
@@ -47,6 +48,7 @@ ROWS = (
     Row("A27", "U5", "pages are bounded and join without gap or repeat", (f"{_PIPE}::test_scan_pages_join_without_gap_or_repeat", f"{_ASK}::test_page_size_and_k_are_clamped")),
     Row("A28", "U5", "pathPrefix with Symbols is refused; lower-case scope works", (f"{_ASK}::test_scan_refuses_what_does_not_go_together", f"{_ASK}::test_scope_is_case_insensitive_and_an_unknown_one_is_refused")),
     Row("A29", "U5", "MemoryTopic without topic is refused", (f"{_ASK}::test_scan_refuses_what_does_not_go_together",)),
+    Row("R4.path", "R4", "a file or directory is found however its path is written", (f"{_ASK}::test_a_file_is_found_however_its_path_is_written",)),
     Row("R4.recall", "R4", "every record that scan shows can be recalled", (f"{_PIPE}::test_every_scanned_key_can_be_recalled",)),
     Row("R3.4a", "R3.4", "the content projection is the first 65,536 characters", (f"{_ASK}::test_the_content_record_is_the_first_65536_characters",)),
     Row("R3.4b", "R3.4", "token counts are exact", ("tests/unit/test_tokens.py::test_both_engines_count_the_same_on_random_text",)),
@@ -106,6 +108,11 @@ ROWS = (
     Row("P.users", "P11", "each worker's NATS user reaches its own subjects alone", (f"{_PERMISSIONS}::test_a_user_reaches_its_own_subjects_and_no_others",)),
     Row("P.two", "P", "two nodes on one state directory: the second refuses", (f"{_NODE}::test_a_second_node_is_refused_and_told_who_holds_the_state",)),
     Row("P.orphan", "P", "a node whose stdio client was killed ends", (f"{_NODE}::test_the_node_of_a_killed_stdio_client_ends_as_well",)),
+    Row("P.line", "P", "over stdio a line that is no message is answered, and the next one served", (f"{_MCP}::test_a_line_that_is_no_message_is_answered_and_the_next_one_served",)),
+    Row("P.mixed", "P", "options of a command may stand among its words", ("tests/unit/test_cli.py::test_options_may_stand_among_the_words",)),
+    Row("P.spoken", "P", "the command line tells next steps in commands, not in tools", ("tests/unit/test_cli.py::test_a_next_step_is_told_in_commands",)),
+    Row("P.terminal", "P", "names and texts of a repository neither steer a terminal nor are taken for markup", ("tests/unit/test_terminal.py::test_what_steers_a_terminal_is_written_out_there", "tests/unit/test_terminal.py::test_what_looks_like_markup_is_text", "tests/unit/test_terminal.py::test_a_bar_shows_a_repository_of_any_name")),
+    Row("P.notes", "P", "notes are shown in words, and where there are none that is told", ("tests/unit/test_note_command.py::test_notes_are_listed_in_words", "tests/unit/test_note_command.py::test_where_there_are_no_notes_nothing_but_that_is_told")),
     Row("P.disk", "P", "a full disk or read-only state directory is told", ("tests/unit/test_node_state.py::test_a_full_disk_is_refused_with_a_way_out", "tests/unit/test_node_state.py::test_a_read_only_directory_is_refused_with_a_way_out")),
     # -- HTTP -------------------------------------------------------------------------------------
     Row("P.http", "P9", "tokens, Host and Origin are checked", (f"{_HTTP}::test_without_a_token_of_ours_the_answer_is_401_and_where_to_learn_more", f"{_HTTP}::test_a_foreign_host_is_421", f"{_HTTP}::test_a_foreign_origin_is_403")),

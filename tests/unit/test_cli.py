@@ -14,11 +14,12 @@ import msgspec
 import pytest
 
 from contracts.errors import InvalidArgument, NotFound, Unavailable
-from ops import cli
-from ops.commands import memory, up, work
+from ops import cli, hints
+from ops.commands import dead, memory, up, work
 from ops.node.options import base_settings
 from ops.node.state import State, default
 from services.kernel.settings import Settings
+from services.query.catalogue import TOOLS
 
 _ROOT = Path(__file__).parents[2]
 
@@ -77,6 +78,33 @@ def test_an_unknown_command_is_wrong_usage_and_shows_what_there_is(
     assert "  up " in told.err
 
 
+def test_what_is_no_folder_is_not_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["bench", "index", "/no/such/folder"]) == cli.USAGE
+
+    assert "does not exist" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "numbers"),
+    [
+        (["show", "5", "7", "--json"], [5, 7]),
+        (["show", "--json", "5", "7"], [5, 7]),
+        (["--json", "show", "5", "--state", "s", "7"], [5, 7]),
+        (["--json", "--", "show", "-5"], [-5]),
+        (["--json"], []),
+    ],
+)
+def test_options_may_stand_among_the_words(given: list[str], numbers: list[int]) -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--json", action="store_true")
+    dead.add_arguments(parser)
+
+    args = cli._parsed(parser, given)
+
+    assert (args.json, args.numbers) == (True, numbers)
+    assert args.action == ("show" if numbers else "list")
+
+
 def test_a_fault_is_told_with_its_next_step(capsys: pytest.CaptureFixture[str]) -> None:
     def fail() -> int:
         raise NotFound("nothing is there", hint="put something there")
@@ -92,6 +120,20 @@ def test_a_fault_is_told_with_its_next_step(capsys: pytest.CaptureFixture[str]) 
         "message": "nothing is there",
         "hint": "put something there",
     }
+
+
+def test_a_next_step_is_told_in_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> int:
+        raise NotFound("no", hint="memory_list shows the ids, my_symbols_search does not")
+
+    assert cli.guarded(fail, as_json=False) == 1
+    assert "`repofold memory list` shows the ids, my_symbols_search does" in capsys.readouterr().err
+
+    for tool, words in hints.COMMAND_OF.items():
+        command, *inner = words.split()
+        module = importlib.import_module(cli.COMMANDS[command][0])
+        assert tool in {entry.name for entry in TOOLS}
+        assert not inner or inner[0] in module.COMMANDS
 
 
 def test_a_callers_mistake_and_an_interruption_have_codes_of_their_own() -> None:

@@ -192,7 +192,14 @@ def test_a_stat_does_not_look_through_links(root: Path, reader: RootReader) -> N
     assert found is not None
     assert found.st_size == 8
     assert stat_beneath(reader.fd, b"folder/a.py") is None
-    assert stat_beneath(reader.fd, b"src/none") is None
+    for nowhere in (
+        b"src/none",
+        b"src/a.py/b",
+        b"x" * 300,
+        b"x" * 300 + b"/a.py",
+        b"s/" * 3000 + b"a",
+    ):
+        assert stat_beneath(reader.fd, nowhere) is None
 
 
 def test_a_root_inside_the_workspace_is_resolved(root: Path, tmp_path: Path) -> None:

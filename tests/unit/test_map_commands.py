@@ -7,9 +7,10 @@ import io
 
 from rich.console import Console
 
-from contracts.tools.codemap import Graph, GraphNode
+from contracts.tools.codemap import Graph, GraphNode, SymbolHit
 from ops import cli, mapping
 from ops.commands import map as map_command
+from ops.commands import symbols
 from services.query.catalogue import TOOLS
 
 # Reached by commands of their own; the guide tells agents what `--help` tells people.
@@ -40,6 +41,8 @@ def test_a_graph_is_written_for_graphviz_and_mermaid() -> None:
 
     assert '"M:top" -> "M:left";' in dot
     assert '"M:ri\\"ght" -> "M:top";' in dot
+    assert '"M:top" [label="top\\na.py:1"];' in dot
+    assert '[label="ri\\"ght\\na.py:2"];' in dot
     assert dot.count("->") == mermaid.count("-->") == 5
     assert 'n2["ri#quot;ght"]' in mermaid
 
@@ -52,6 +55,18 @@ def test_a_tree_shows_every_symbol_once_and_ends_on_cycles() -> None:
     assert "top" in lines[0]
     assert sum("deep" in line and "see above" not in line for line in lines) == 1
     assert len(lines) == 5  # `deep` a second time, as a reference
+
+
+def test_names_stand_out_on_a_terminal() -> None:
+    hit = SymbolHit(
+        symbol_id="M:a.one", fully_qualified_name="a.one", kind="method", signature="def one()",
+        file_path="a.py", line=3, score=-1.0,
+    )  # fmt: skip
+    drawn = io.StringIO()
+    console = Console(file=drawn, force_terminal=True, color_system="standard")
+    console.print(symbols.line(hit))
+
+    assert "\x1b[2mmethod      \x1b[0m\x1b[1ma.one\x1b[0m\x1b[36m  a.py:3" in drawn.getvalue()
 
 
 def test_every_tool_of_the_family_has_a_command() -> None:

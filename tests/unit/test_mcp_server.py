@@ -17,6 +17,7 @@ import pytest
 import structlog
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.server.lowlevel import Server
+from mcp_types import INVALID_REQUEST, PARSE_ERROR
 from msgspec import Struct
 
 from contracts.errors import InvalidArgument, WorkspaceRequired
@@ -459,6 +460,37 @@ async def test_a_client_of_either_era_is_served_over_stdio(era: str) -> None:
     assert len(result.structured_content["text"]) == 100_000
 
 
+@pytest.mark.parametrize(
+    ("line", "answered", "code"),
+    [
+        (rb'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"half":"\ud83d"}}', 7, PARSE_ERROR),
+        (rb'{"jsonrpc":"2.0","id":"\ud83d","method":"ping"}', None, PARSE_ERROR),
+        (rb'{"jsonrpc":"2.0","id":true,"method":"\ud83d"}', None, PARSE_ERROR),
+        (rb'["\ud83d"]', None, PARSE_ERROR),
+        (b'{"jsonrpc":"2.0","id":7,"method":"ping"', None, PARSE_ERROR),
+        (b'{"id":' + b"[" * 100_000, None, PARSE_ERROR),
+        (b'{"id":7}', None, INVALID_REQUEST),
+    ],
+)
+async def test_a_line_that_is_no_message_is_answered_and_the_next_one_served(
+    line: bytes, answered: int | None, code: int
+) -> None:
+    async with await anyio.open_process(
+        [sys.executable, "-m", "tests.conformance.stdio_program"]
+    ) as process:
+        await hand_over(process, "initialize", HELLO)
+        assert process.stdin is not None
+        await process.stdin.send(b"\n" + line + b"\n")
+
+        told = json.loads(await received(process))
+
+        assert (told["id"], told["error"]["code"]) == (answered, code)
+        await hand_over(process, "ping", {})
+        await process.stdin.aclose()
+        with anyio.fail_after(10):
+            assert await process.wait() == 0
+
+
 async def test_the_process_ends_when_the_client_leaves_in_the_middle_of_a_call() -> None:
     async with await anyio.open_process(
         [sys.executable, "-m", "tests.conformance.stdio_program"]
@@ -501,9 +533,14 @@ async def send(process: anyio.abc.Process, message: dict[str, Any]) -> None:
 
 async def hand_over(process: anyio.abc.Process, method: str, params: dict[str, Any]) -> None:
     await send(process, {"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+    assert b'"result"' in await received(process)
+
+
+async def received(process: anyio.abc.Process) -> bytes:
+    """The next line of its output, which comes alone."""
     assert process.stdout is not None
-    answer = b""
+    line = b""
     with anyio.fail_after(20):
-        while not answer.endswith(b"\n"):
-            answer += await process.stdout.receive()
-    assert b'"result"' in answer
+        while not line.endswith(b"\n"):
+            line += await process.stdout.receive()
+    return line

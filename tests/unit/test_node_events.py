@@ -68,6 +68,8 @@ def test_repositories_are_named_after_their_folders() -> None:
     assert list(repo_ids([Path("/")])) == ["root"]
     with pytest.raises(InvalidArgument, match="same name"):
         repo_ids([Path("/x/a/app"), Path("/y/a/app")])
+    with pytest.raises(InvalidArgument, match="no name for a repository"):
+        repo_ids([Path("/a/two\nlines")])
 
 
 def test_without_a_terminal_progress_is_silent_unless_asked_for(

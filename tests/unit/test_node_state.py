@@ -106,6 +106,9 @@ def test_only_folders_can_be_roots_and_each_counts_once(tmp_path: Path) -> None:
         state.resolve_roots([str(tmp_path / "nowhere")])
     with pytest.raises(InvalidArgument, match="is not a directory"):
         state.resolve_roots([str(tmp_path / "file")])
+    (foreign := tmp_path / os.fsdecode(b"latin-\xe9")).mkdir()
+    with pytest.raises(InvalidArgument, match="not UTF-8"):
+        state.resolve_roots([str(foreign)])
 
 
 def test_a_command_finds_the_directory_from_a_folder_below_its_root(

@@ -291,6 +291,7 @@ def test_a_blank_argument_is_named(arguments: dict[str, Any], name: str) -> None
         ({"text": "a", "count": True}, "count"),
         ({"text": "a", "globs": [1]}, "globs[0]"),
         ({"text": "a", "globs": "*.py"}, "globs"),
+        ({"text": "a", "globs": "[" * 100_000}, "globs"),
         ({"text": "a", "links": {"r": 5}}, "links"),
     ],
 )
@@ -311,6 +312,14 @@ def test_an_unknown_value_is_answered_with_the_known_ones() -> None:
 
 def test_half_a_surrogate_pair_is_no_text() -> None:
     assert refused({"text": "\ud800"}).details["reason"] == "unbindable_argument"
+
+
+def test_an_argument_nested_without_end_is_refused() -> None:
+    nested: list[Any] = []
+    for _ in range(10_000):
+        nested = [nested]
+
+    assert refused({"text": "a", "globs": nested}).details["reason"] == "unbindable_argument"
 
 
 def test_another_region_is_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import re
 import time
 from collections.abc import Iterable
@@ -22,7 +23,9 @@ from contracts.errors import (
     WorkspaceRequired,
     named,
 )
+from contracts.events.log import WalkFilters
 from contracts.events.mapping import AnyMapCommand, MapReply
+from contracts.ids import RepoId
 from contracts.tools.codemap import (
     Confidence,
     Envelope,
@@ -43,7 +46,7 @@ from services.source.gitrepo import git_tree, quick_head
 from services.source.guard import resolve_root
 from store.read.live import Snapshot
 from store.read.maps import Maps
-from store.rows import BaselineRow, RepoRow, WorkspaceRow
+from store.rows import BaselineRow, Counters, RepoRow, WorkspaceRow
 
 A = TypeVar("A", bound=Envelope)
 _BUILD_S = 600.0
@@ -63,6 +66,7 @@ BUDGETS = {
     "max_depth": (1, 6),
     "trace_depth": (3, 6),
     "max_lines": (120, 400),
+    "context_lines": (2, 50),
     "max_matches": (50, 200),
     "max_callees": (10, 25),
     "callee_depth": (1, 2),
@@ -227,7 +231,7 @@ def _diagnosed(view: MapView) -> tuple[ProjectDiagnostic, ...]:
             compiled=not broken,
             symbol_count=symbols,
             reference_count=references,
-            errors=(f"{broken} files have syntax errors",) if broken else None,
+            errors=(f"{counted(broken, 'files')} with syntax errors",) if broken else None,
         )
         for language, (symbols, references, broken) in sorted(counts.items())
     )
@@ -259,17 +263,31 @@ def guarded_root(view: View, repo_path: str, rows: Iterable[RepoRow]) -> Path:
 
 
 def repository(view: View, snapshot: Snapshot, repo_path: str) -> RepoRow:
-    """The registered repository at a path, or around it; raises NotFound with the next step."""
+    """The registered repository at a path, or around it; raises IndexNotAvailable for none."""
     rows = [row for row in snapshot.repos() if row.state == "registered"]
     root = guarded_root(view, repo_path, rows)
-    around = [row for row in rows if row.root and root.is_relative_to(row.root)]
-    if around:
-        return max(around, key=lambda row: len(row.root))
-    raise NotFound(
-        f"{repo_path[:200]!r} is not indexed",
-        hint="index_ensure_baseline indexes it; or name one of the repositories that are",
-        reason="unknown_repository",
-    )
+    found = around(root, rows)
+    if found is None:
+        raise IndexNotAvailable(
+            f"{repo_path[:200]!r} is not indexed",
+            hint="index_ensure_baseline indexes it; or name one of the repositories that are",
+            reason="unknown_repository",
+        )
+    return found
+
+
+def around(root: Path, rows: Iterable[RepoRow]) -> RepoRow | None:
+    """The registered repository that a folder lies in, the innermost.
+
+    A git tree inside another one, as a worktree or a submodule is, has commits of its own and so is a
+    repository of its own.
+    """
+    found = [row for row in rows if row.state == "registered" and root.is_relative_to(row.root)]
+    if not found:
+        return None
+    innermost = max(found, key=lambda row: len(row.root))
+    inside = itertools.takewhile(lambda at: str(at) != innermost.root, (root, *root.parents))
+    return None if any((folder / ".git").exists() for folder in inside) else innermost
 
 
 def head_of(repo: RepoRow, snapshot: Snapshot, plain: PlainTrees) -> Head:
@@ -293,6 +311,20 @@ def opened(view: View, repo_path: str) -> Case:
     with view.read() as snapshot:
         repo = repository(view, snapshot, repo_path)
         return Case(view, repo, head_of(repo, snapshot, view.host.maps.plain))
+
+
+def looked_at(view: View, repo_path: str) -> Case:
+    """A call about a folder as it is; one that is not indexed yet has no repo_id."""
+    try:
+        return opened(view, repo_path)
+    except IndexNotAvailable:
+        with view.read() as snapshot:
+            root = guarded_root(view, repo_path, snapshot.repos())
+            unknown = RepoRow(
+                repo_id=RepoId(""), state="removed", root=str(root), filters=WalkFilters(),
+                display_name=root.name, index_generation=0, memory_generation=0, counters=Counters(),
+            )  # fmt: skip
+            return Case(view, unknown, head_of(unknown, snapshot, view.host.maps.plain))
 
 
 async def queried(
@@ -340,7 +372,7 @@ async def opened_for_reading(view: View, repo_path: str, workspace_id: str | Non
 def check_virtual(workspace_id: str | None, virtual_files: tuple[VirtualFile, ...] | None) -> None:
     if not virtual_files:
         return
-    if not workspace_id:
+    if not (workspace_id or "").strip():
         raise WorkspaceRequired(
             "virtual_files need a workspace_id",
             hint='name a workspace, or "live" for the working tree',
@@ -379,9 +411,10 @@ def base_of(maps: Maps, commit: str, head: Head) -> BaselineRow:
     what = "the tree has no baseline yet" if head.pseudo else (
         f"there is no baseline of {commit[:12]}" if commit else "nothing is committed yet"
     )  # fmt: skip
+    step = "call index_ensure_baseline" if commit or head.pseudo else "commit"
     raise IndexNotAvailable(
         what,
-        hint='call index_ensure_baseline, or ask with workspace_id "live" for the working tree',
+        hint=f'{step}, or ask with workspace_id "live" for the working tree',
         commit_sha=commit,
     )
 

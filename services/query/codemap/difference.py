@@ -1,8 +1,12 @@
-"""Which symbols differ between two manifests? Told by id, and by stable id where the id is gone."""
+"""Which symbols differ between two manifests?
+
+Told by id; where the id is gone, by stable id, which stays when a symbol gets another name; and where
+that is gone too, by what the symbol is inside its file, which stays when it comes into another one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -18,6 +22,7 @@ _ORDER = {"renamed": 0, "moved": 1, "changed": 2, "added": 3, "removed": 4}
 class _Found(Struct, frozen=True):
     path: str
     stable: str
+    inside: tuple[str, ...]  # its name and those of the symbols around it
     kind: str
     line: int
     content: tuple[object, ...]
@@ -47,17 +52,19 @@ def compare(
     old, new = _symbols(before, touched, kinds), _symbols(after, touched, kinds)
     changes: list[SymbolChange] = []
     gone = {name: found for name, found in old.items() if name not in new}
-    by_place = {(found.path, found.stable): name for name, found in gone.items()}
+    come = {name: found for name, found in new.items() if name not in old}
+    for kind, pairs in (("renamed", _renamed), ("moved", _moved)):
+        for before_id, after_id in pairs(gone, come):
+            changes.append(_change(kind, after_id, come.pop(after_id), before_id, after_id))
+            del gone[before_id]
+    changes += [
+        _change("added", name, found, None, found.signature) for name, found in come.items()
+    ]
     for name, found in new.items():
         known = old.get(name)
         if known is None:
-            renamed = by_place.pop((found.path, found.stable), None)
-            if renamed is not None:
-                del gone[renamed]
-                changes.append(_change("renamed", name, found, renamed, name))
-            else:
-                changes.append(_change("added", name, found, None, found.signature))
-        elif known.path != found.path:
+            continue
+        if known.path != found.path:
             changes.append(_change("moved", name, found, known.path, found.path))
         elif known.content != found.content or _is_hit(found, lines.get(found.path, ())):
             changes.append(_change("changed", name, found, known.signature, found.signature))
@@ -65,6 +72,61 @@ def compare(
         _change("removed", name, found, found.signature, None) for name, found in gone.items()
     ]
     return sorted(changes, key=lambda c: (c.file_path, _ORDER[c.change], c.line, c.symbol_id))
+
+
+_Symbols = Mapping[str, _Found]
+
+
+def _renamed(gone: _Symbols, come: _Symbols) -> list[tuple[str, str]]:
+    """Ids before and after of what has another name in the same place, or lies in what has."""
+    by_place = {(found.path, found.stable): name for name, found in gone.items()}
+    places = {name: (found.path, found.stable) for name, found in come.items()}
+    found = [(by_place[place], name) for name, place in places.items() if place in by_place]
+    names = {before[2:]: after[2:] for before, after in found}
+    taken = {name for pair in found for name in pair}
+    for before in gone:
+        after = _with_new_names(before, names)
+        if after in come and taken.isdisjoint((before, after)):
+            found.append((before, after))
+            taken.update((before, after))
+    return found
+
+
+def _with_new_names(symbol_id: str, names: Mapping[str, str]) -> str:
+    """The id as it is when the innermost symbol around has another full name; "" where none has."""
+    around = symbol_id[2:].partition("(")[0]
+    while around:
+        around = around.rpartition(".")[0]
+        if around in names:
+            return symbol_id[:2] + names[around] + symbol_id[2 + len(around) :]
+    return ""
+
+
+def _moved(gone: _Symbols, come: _Symbols) -> list[tuple[str, str]]:
+    """Ids before and after of what is in another file: as it was, or edited on a way that others took."""
+    same = _alike(gone, come, lambda found: found.content)
+    ways = {(gone[before].path, come[after].path) for before, after in same}
+    edited = _alike(gone, come, lambda found: found.signature)
+    taken = {name for pair in same for name in pair}
+    return same + [
+        (before, after)
+        for before, after in edited
+        if taken.isdisjoint((before, after)) and (gone[before].path, come[after].path) in ways
+    ]
+
+
+def _alike(
+    gone: _Symbols, come: _Symbols, trait: Callable[[_Found], object]
+) -> list[tuple[str, str]]:
+    """Ids of both sides with one name inside their files and one trait, where no other has them."""
+    sides = []
+    for symbols in (gone, come):
+        names: dict[object, list[str]] = {}
+        for name, found in symbols.items():
+            names.setdefault((found.inside, trait(found)), []).append(name)
+        sides.append({form: alike[0] for form, alike in names.items() if len(alike) == 1})
+    before, after = sides
+    return [(before[form], name) for form, name in after.items() if form in before]
 
 
 def _change(
@@ -96,11 +158,20 @@ def _symbols(view: MapView, paths: set[str], kinds: frozenset[str]) -> dict[str,
             if kind in SYMBOL_KINDS[1:] and (not kinds or kind in kinds):
                 name = symbol_id(facts.language, symbol)
                 one = _Found(
-                    path, stable_id, kind, symbol.start_line, _content(symbol), symbol.signature,
-                    (symbol.start_line, symbol.end_line), inner.get(index, []),
+                    path, stable_id, _inside(body.symbols, symbol), kind, symbol.start_line,
+                    _content(symbol), symbol.signature, (symbol.start_line, symbol.end_line),
+                    inner.get(index, []),
                 )  # fmt: skip
                 found.setdefault(name, one)
     return found
+
+
+def _inside(symbols: Sequence[Declared], symbol: Declared) -> tuple[str, ...]:
+    names = [symbol.name]
+    while symbol.parent >= 0:
+        symbol = symbols[symbol.parent]
+        names.append(symbol.name)
+    return tuple(names)
 
 
 def _is_hit(found: _Found, ranges: Iterable[tuple[int, int]]) -> bool:

@@ -15,6 +15,10 @@ from services.source.guard import RootReader
 
 _LARGEST = 16 << 20
 _EXCERPT_CHARS = 200
+_CHANGED = (
+    ", but the file has changed since, so these may be other lines;"
+    ' workspace_id "live" follows the working tree'
+)
 
 
 class Sources:
@@ -24,7 +28,8 @@ class Sources:
         self._case, self._root = case, Path(case.repo.root)
         self._virtual = {relative(file.file_path): file.content for file in virtual or ()}
         self._lines: dict[str, list[str]] = {}
-        self._data: dict[str, bytes] = {}  # of those read from disk
+        self._data: dict[str, bytes] = {}
+        self._moved: dict[str, bool] = {}
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file; raises NotFound for one that is not there or outside."""
@@ -34,27 +39,40 @@ class Sources:
         return known
 
     def line(self, path: str, number: int) -> str | None:
-        """One line, trimmed; None where the file does not have it any more."""
+        """One line, trimmed; None where the file is not the one any more that was indexed."""
         try:
             lines = self.lines(path)
         except Fault:
             self._lines[path] = []
             return None
-        if not 1 <= number <= len(lines):
+        if self.moved(path) or not 1 <= number <= len(lines):
             return None
         return lines[number - 1].strip()[:_EXCERPT_CHARS]
 
     def moved(self, path: str) -> bool:
-        """Is a file that was read from disk another than the one the map was made of?"""
-        facts, data = self._indexed(path), self._data.get(path)
-        return facts is not None and data is not None and not holds(facts.digest, data)
+        """Is a file that was read another than the one the map was made of?"""
+        known = self._moved.get(path)
+        if known is None:
+            facts, data = self._indexed(path), self._data.get(path)
+            known = facts is not None and data is not None and not holds(facts.digest, data)
+            self._moved[path] = known
+        return known
+
+    def told(self, path: str) -> str:
+        """What an answer with lines of a file has to say of them where they may be other ones."""
+        if not self.moved(path):
+            return ""
+        if path in self._virtual:
+            return ", but virtual_files have the file otherwise, so these may be other lines"
+        return _CHANGED
 
     def _indexed(self, path: str) -> FileFacts | None:
         """What the map tells of a file; nothing where the disk alone is asked about."""
         return self._case.map.files.facts(path) if hasattr(self._case, "map") else None
 
     def _read(self, path: str) -> str:
-        if path in self._virtual:
+        if path in self._virtual and is_inside(path):
+            self._data[path] = self._virtual[path].encode(errors="replace")
             return self._virtual[path]
         try:
             if ".git" in path.lower().split("/"):  # its configuration may hold passwords
@@ -89,6 +107,11 @@ def relative(path: str) -> str:
     while text.startswith("./"):
         text = text[2:]
     return text
+
+
+def is_inside(path: str) -> bool:
+    """Whether a path, as `relative` gives it, is a plain one below the root."""
+    return "\0" not in path and all(part not in ("", ".", "..") for part in path.split("/"))
 
 
 def span(case: Case, path: str, lines: Sequence[str], first: int, last: int, *, cut: bool) -> Span:

@@ -27,6 +27,7 @@ _WORD = re.compile(r"\w+\*?")
 _LETTER = re.compile(r"(?<!\w)[TMPFE]:(?=\w)")
 _NAME_BONUS = 60.0
 _IN_TESTS = 0.85
+_WORST = -0.001  # scores are below zero, however little a hit is worth
 _LEAST_PREFIX = 3  # letters
 # What a term is worth by where it stands: the whole name, a part of it, a name around it.
 _BONUS = np.zeros(256, np.float32)
@@ -141,7 +142,8 @@ def _ranked(
                 worth *= _IN_TESTS
             best.append((-worth, name, view.id(symbol), symbol))
     best.sort()
-    return Found([(symbol, round(score, 3)) for score, _, _, symbol in best[:limit]], total)
+    first = best[:limit]
+    return Found([(symbol, round(min(score, _WORST), 3)) for score, _, _, symbol in first], total)
 
 
 class _Hits(NamedTuple):
@@ -224,7 +226,7 @@ def _allowed(view: MapView, number: int, filters: Filters, symbols: Array) -> Ar
     if layer.hidden is not None:
         allowed &= ~np.repeat(layer.hidden, segment.symbols_per_file)[symbols]
     if filters.file_path:
-        files = segment.paths.beginning(filters.file_path.removeprefix("./").encode())
+        files = segment.paths.beginning(filters.file_path.encode())
         low, high = segment.symbol_start[list(files)]
         allowed &= (symbols >= low) & (symbols < high)
     if filters.namespace:

@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from contracts.filemap import CANDIDATE, NAMED, RESOLVED, key_of
+from services.query.codemap.symbols import definition
 from services.query.codemap.views import Links, MapView, Symbol
 from services.resolution.edges import EDGE_KINDS
 
@@ -49,14 +50,15 @@ def calls_only(links: Links) -> Links:
 
 
 def callees(view: MapView, symbol: Symbol) -> list[Neighbour]:
-    """What a symbol's own code calls."""
-    links = calls_only(view.links_of(symbol))
+    """What a symbol's own code calls, wherever it is declared."""
     found: dict[str, Neighbour] = {}
-    for key in dict.fromkeys(links.segment.link_key[links.numbers].tolist()):
-        declared = view.keyed(int(key))
-        if declared:
-            name = view.id(declared[0])
-            found[name] = (name, declared[0], 0)
+    for declaration in view.declarations(symbol):
+        links = calls_only(view.links_of(declaration))
+        for key in dict.fromkeys(links.segment.link_key[links.numbers].tolist()):
+            declared = view.keyed(int(key))
+            if declared:
+                name = view.id(declared[0])
+                found[name] = (name, definition(view, declared), 0)
     return list(found.values())
 
 

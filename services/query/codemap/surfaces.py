@@ -86,7 +86,13 @@ class SymbolFacts:
         self._plain: dict[tuple[int, int], dict[int, list[SymbolFact]]] = {}
 
     def of(self, symbol: Symbol) -> tuple[SymbolFact, ...]:
-        """A symbol's facts in order of their lines."""
+        """A symbol's facts in order of their lines, those of all its declarations."""
+        declarations = self._view.declarations(symbol)
+        if len(declarations) < 2:
+            return self._declared(symbol)
+        return in_order([fact for one in declarations for fact in self._declared(one)])
+
+    def _declared(self, symbol: Symbol) -> tuple[SymbolFact, ...]:
         index = self._view.index(symbol)
         own = self._of_file(symbol.layer, symbol.file).get(index, [])
         joined = self._joined.get(Place(self._view.path(symbol), index), ())

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from contracts.errors import Ambiguous
+from contracts.extract import Body
 from contracts.extract import Symbol as Declared
 from contracts.tools.codemap import Confidence
 from services.query.codemap.desk import Case
 from services.query.codemap.views import MapView, Symbol, missing
 
 _LISTED = 5
+_WEIGHED = 8  # declarations of one thing that are read to find the one with the code
 _LETTERS = "TMPFE"
 NO_DECLARATION = Declared("", "", "", "", 0, 0, 0, 0)
 
@@ -23,14 +27,14 @@ def meant(case: Case, text: str) -> Symbol:
     name = head + bracket + "".join(parameters.split())  # an id's parameter list has no blanks
     found = view.by_stable(name) if name.startswith("sym_") else view.by_id(name)
     if found:
-        return found[0]
+        return definition(view, found)
     if len(name) > 2 and name[1] == ":" and name[0] in _LETTERS:
         bare = name.partition("(")[0]  # the id of an overload without its parameters
         alike = _distinct(view, [s for s in view.named(_simple(bare)) if _bare(view.id(s)) == bare])
     else:
         alike = _distinct(view, _fitting(view, name))
     if len(alike) == 1:
-        return alike[0]
+        return definition(view, view.declarations(alike[0]))
     if alike:
         listed = ", ".join(view.id(symbol) for symbol in alike[:_LISTED])
         raise Ambiguous(
@@ -72,11 +76,28 @@ def _full(symbol_id: str) -> str:
 
 def declared(view: MapView, symbol: Symbol) -> Declared:
     """The symbol as its file's extract has it; blank while the live file is being replaced."""
-    body = view.files.body(view.path(symbol))
-    index = view.index(symbol)
+    return _declared(view.files.body(view.path(symbol)), view.index(symbol))
+
+
+def _declared(body: Body | None, index: int) -> Declared:
     if body is None or index >= len(body.symbols):
         return NO_DECLARATION
     return body.symbols[index]
+
+
+def definition(view: MapView, declarations: Sequence[Symbol]) -> Symbol:
+    """Which of several declarations of one thing holds its code; of a property the first.
+
+    The others are prototypes, forward declarations, or signatures of overloads.
+    """
+    first = declarations[0]
+    if len(declarations) == 1 or view.id(first).startswith("P:"):
+        return first
+    return max(declarations[:_WEIGHED], key=lambda one: _behind_signature(declared(view, one)))
+
+
+def _behind_signature(symbol: Declared) -> int:
+    return symbol.end_byte - symbol.start_byte - len(symbol.signature.encode())
 
 
 def full_name(symbol_id: str) -> str:
@@ -93,32 +114,36 @@ def display_name(view: MapView, symbol: Symbol) -> str:
 _MEMBERS = frozenset({"method", "property", "field", "constructor", "event", "indexer", "operator"})
 
 
-def containing_type(view: MapView, symbol: Symbol) -> str | None:
-    """Simple name of the type around a symbol."""
-    around = surrounding_type(view, symbol)
-    return None if around is None else view.name(around)
+def home_of(view: MapView, symbol: Symbol) -> tuple[str, str | None]:
+    """The namespace, which is in front of the outermost symbol around one, and the type around it."""
+    around = _around(view, symbol)
+    outermost = around[-1] if around else symbol
+    inside = _innermost_type(view, around)
+    namespace = _full(view.id(outermost)).rpartition(".")[0]
+    return namespace, None if inside is None else view.name(inside)
 
 
 def surrounding_type(view: MapView, symbol: Symbol) -> Symbol | None:
     """The innermost type around a symbol."""
-    segment = view.layers[symbol.layer].segment
-    parent = int(segment.parent[symbol.number])
-    start = int(segment.symbol_start[symbol.file])
-    while parent >= 0:
-        around = Symbol(symbol.layer, symbol.file, start + parent)
-        if view.id(around).startswith("T:"):
-            return around
-        parent = int(segment.parent[around.number])
-    return None
+    return _innermost_type(view, _around(view, symbol))
 
 
-def namespace_of(view: MapView, symbol: Symbol) -> str:
-    """The dotted name in front of the outermost symbol around this one."""
-    segment = view.layers[symbol.layer].segment
-    start, number = int(segment.symbol_start[symbol.file]), symbol.number
-    while int(segment.parent[number]) >= 0:
-        number = start + int(segment.parent[number])
-    return _full(segment.ids[number]).rpartition(".")[0]
+def _innermost_type(view: MapView, around: Sequence[Symbol]) -> Symbol | None:
+    return next((one for one in around if view.id(one).startswith("T:")), None)
+
+
+def _around(view: MapView, symbol: Symbol) -> list[Symbol]:
+    """The symbols around one from the inside out, up to the first that is a namespace."""
+    found: list[Symbol] = []
+    around = view.parent(symbol)
+    body = None if around is None else view.files.body(view.path(symbol))
+    language = view.layers[symbol.layer].segment.languages[symbol.file]
+    # Ruby's modules are types as well, which methods belong to.
+    namespaces = ("namespace",) if language == "ruby" else ("namespace", "module")
+    while around is not None and _declared(body, view.index(around)).kind not in namespaces:
+        found.append(around)
+        around = view.parent(around)
+    return found
 
 
 def confidence_of(view: MapView, symbol: Symbol) -> Confidence:

@@ -148,6 +148,10 @@ class MapView:
         found = self.keyed(key_of(symbol_id))
         return [symbol for symbol in found if self.id(symbol) == symbol_id]
 
+    def declarations(self, symbol: Symbol) -> list[Symbol]:
+        """Every declaration of the thing that a symbol declares, in order of paths."""
+        return self.keyed(int(self.layers[symbol.layer].segment.id_key[symbol.number]))
+
     def by_stable(self, stable_id: str) -> list[Symbol]:
         try:
             key = int(stable_id.removeprefix("sym_"), 16)
@@ -211,6 +215,14 @@ class MapView:
         """Where the symbol is in its file's extract."""
         segment = self.layers[symbol.layer].segment
         return symbol.number - int(segment.symbol_start[symbol.file])
+
+    def parent(self, symbol: Symbol) -> Symbol | None:
+        """The symbol right around one."""
+        segment = self.layers[symbol.layer].segment
+        parent = int(segment.parent[symbol.number])
+        if parent < 0:
+            return None
+        return Symbol(symbol.layer, symbol.file, int(segment.symbol_start[symbol.file]) + parent)
 
     def file(self, path: str) -> tuple[int, int] | None:
         """The layer and number of a file; None when there is none of that path."""

@@ -72,7 +72,8 @@ async def refs_find(view: View, request: RefsRequest) -> RefsAnswer:
             unresolved += len(some.numbers)
             chosen.append((some, False))
     places = _places(case.map, chosen, limit)
-    references = tuple(_References(case).read(places))
+    reader = _References(case)
+    references = tuple(reader.read(places))
     case.files.update(reference.file_path for reference in references)
     data = References(
         target_symbol=case.map.id(symbol),
@@ -82,7 +83,9 @@ async def refs_find(view: View, request: RefsRequest) -> RefsAnswer:
     )
     text = f"{counted(resolved, 'references')} to {case.map.id(symbol)}"
     if unresolved:
-        text += f", and {unresolved} uses of its name that could not be told apart"
+        text += f", and {counted(unresolved, 'uses')} of its name that could not be told apart"
+    if changed := reader.changed({reference.file_path for reference in references}):
+        text += f"; {counted(changed, 'files')} changed since, of which no lines are shown"
     actions = [NextAction(tool="graph_callers", rationale="whole call chains",
                           parameters={"symbol_id": data.target_symbol})]  # fmt: skip
     return case.answer(RefsAnswer, text, data, actions=actions, tool="refs_find")
@@ -149,6 +152,10 @@ class _References:
                 to_name=name or None,
                 to_container_hint=hint[:_HINT_CHARS] or None,
             )
+
+    def changed(self, paths: set[str]) -> int:
+        """How many of the files are not on disk as they were indexed."""
+        return sum(self._sources.moved(path) for path in paths)
 
     def _words(self, path: str, links: Links, number: int) -> tuple[str, str]:
         if path not in self._edges:
@@ -237,22 +244,26 @@ def _elsewhere(case: Case, symbol: Symbol) -> Iterator[tuple[str, NextAction]]:
                 parameters={"symbol_id": name},
             ),
         )
-    edges = view.files.edges(view.path(symbol))
-    index = view.index(symbol)
-    for relation in () if edges is None else edges.relations:
-        if (
-            relation.source == index
-            and RELATION_KINDS[relation.kind] == "overrides"
-            and relation.target
-        ):
+    for kind, _, target in _relations(view, symbol):
+        if kind == "overrides" and target:
             yield (
-                f"calls through the type above go to {relation.target}",
+                f"calls through the type above go to {target}",
                 NextAction(
                     tool="graph_callers",
                     rationale="calls through the type above go to the member it overrides",
-                    parameters={"symbol_id": relation.target},
+                    parameters={"symbol_id": target},
                 ),
             )
+
+
+def _relations(view: MapView, symbol: Symbol) -> Iterator[tuple[str, str, str]]:
+    """Kind, name and id ("" elsewhere) of what all declarations of a symbol stand below."""
+    for declaration in view.declarations(symbol):  # a partial type has several
+        edges = view.files.edges(view.path(declaration))
+        index = view.index(declaration)
+        for relation in () if edges is None else edges.relations:
+            if relation.source == index:
+                yield RELATION_KINDS[relation.kind], relation.name, relation.target
 
 
 def _node(view: MapView, node: graph.Node) -> GraphNode:
@@ -278,7 +289,7 @@ async def types_hierarchy(view: View, request: HierarchyRequest) -> HierarchyAns
         raise InvalidArgument(
             f"{root} is no type", hint="give the id of a class or interface", reason="not_a_type"
         )
-    base, interfaces = _above(case, symbol)
+    base, interfaces = _above(case.map, symbol)
     derived = _below(case.map, symbol)
     case.files.add(case.map.path(symbol))
     data = Hierarchy(
@@ -289,24 +300,20 @@ async def types_hierarchy(view: View, request: HierarchyRequest) -> HierarchyAns
     return case.answer(HierarchyAnswer, text, data, tool="types_hierarchy")
 
 
-def _above(case: Case, symbol: Symbol) -> tuple[TypeRef | None, list[TypeRef]]:
+def _above(view: MapView, symbol: Symbol) -> tuple[TypeRef | None, list[TypeRef]]:
+    """The base, which an interface has none of, and all else that a type stands below."""
     base: TypeRef | None = None
+    has_base = view.kind(symbol) != "interface"
     interfaces: dict[str, TypeRef] = {}
-    for declaration in case.map.by_id(case.map.id(symbol)):  # a partial type has several
-        edges = case.map.files.edges(case.map.path(declaration))
-        index = case.map.index(declaration)
-        for relation in () if edges is None else edges.relations:
-            kind = RELATION_KINDS[relation.kind]
-            if relation.source != index or kind == "overrides" or relation.name in _ROOTS:
-                continue
-            shown = (
-                full_name(relation.target).rpartition(".")[2] if relation.target else relation.name
-            )
-            found = TypeRef(symbol_id=relation.target, display_name=shown)
-            if kind == "base" and base is None:
-                base = found
-            elif found != base:
-                interfaces.setdefault(relation.target or relation.name, found)
+    for kind, name, target in _relations(view, symbol):
+        if kind == "overrides" or name in _ROOTS:
+            continue
+        shown = full_name(target).rpartition(".")[2] if target else name
+        found = TypeRef(symbol_id=target, display_name=shown)
+        if kind == "base" and has_base and base is None:
+            base = found
+        elif found != base:
+            interfaces.setdefault(target or name, found)
     return base, list(interfaces.values())
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from contracts.errors import Fault, Forbidden, IndexNotAvailable, InvalidArgument, NotFound
+from contracts.errors import Fault, Forbidden, IndexNotAvailable, NotFound
 from contracts.events.commands import AddRepo
 from contracts.events.log import WalkFilters
 from contracts.events.mapping import DropBaselines, EndWorkspace, EnsureBaseline
@@ -56,12 +56,14 @@ _FILES = 200
 @tool("repo_status", title="Repository status", family="codemap")
 async def repo_status(view: View, request: RepoStatusRequest) -> RepoStatusAnswer:
     """HEAD, branch, whether the tree is clean, whether HEAD has a baseline, and the workspaces."""
-    case = desk.opened(view, request.repo_path)
+    case = desk.looked_at(view, request.repo_path)
     head, root = case.head, Path(case.repo.root)
     git = None if head.pseudo else git_tree(root)
     repo_id = hashed_id("" if git is None else git.remote(), root)
 
     def opening(build: bool) -> tuple[bool, list[WorkspaceRow], int]:
+        if not case.repo.repo_id:
+            return False, [], -1
         with view.read() as snapshot:
             maps = Maps(snapshot.txn, case.repo.repo_id)
             there = bool(head.commit) and maps.baseline(head.commit) is not None
@@ -167,7 +169,7 @@ def commit_of(case: desk.Case, revision: str | None) -> str:
     """The commit that a revision names; "" for what is indexed now, of a tree without git."""
     wanted = (revision or "").strip()
     if case.head.pseudo:
-        if not wanted:
+        if wanted in ("", "HEAD"):
             return ""
         with case.view.read() as snapshot:
             if Maps(snapshot.txn, case.repo.repo_id).baseline(wanted) is not None:
@@ -194,7 +196,7 @@ async def _onboarded(view: View, repo_path: str) -> None:
     except NotFound:
         rows = []
     root = desk.guarded_root(view, repo_path, rows)
-    if any(row.state == "registered" and root.is_relative_to(row.root) for row in rows if row.root):
+    if desk.around(root, rows) is not None:
         return
     if view.settings.read_only:
         raise Forbidden("the server does not write", hint="index it with `repofold up`")
@@ -231,7 +233,7 @@ async def index_list_baselines(view: View, request: ListBaselinesRequest) -> Lis
     )
     data = BaselineList(baselines=found, current_commit_sha=case.head.commit)
     return case.answer(
-        ListBaselinesAnswer, f"{len(found)} baselines", data, confidence="high",
+        ListBaselinesAnswer, desk.counted(len(found), "baselines"), data, confidence="high",
         tool="index_list_baselines",
     )  # fmt: skip
 
@@ -258,8 +260,8 @@ async def index_cleanup(view: View, request: CleanupRequest) -> CleanupAnswer:
     data = Cleanup(removed=removed, kept=kept, dry_run=request.dry_run)
     would = "would be" if request.dry_run else "were"
     return case.answer(
-        CleanupAnswer, f"{len(removed)} baselines {would} forgotten", data, confidence="high",
-        tool="index_cleanup",
+        CleanupAnswer, f"{desk.counted(len(removed), 'baselines')} {would} forgotten", data,
+        confidence="high", tool="index_cleanup",
     )  # fmt: skip
 
 
@@ -279,7 +281,9 @@ async def index_remove_repo(view: View, request: RemoveMapRequest) -> RemoveMapA
         if commits:
             await desk.command(view, DropBaselines(repo_id=case.repo.repo_id, commits=commits))
     data = RemovedMap(baselines=commits, workspaces=workspaces, dry_run=request.dry_run)
-    text = f"{len(commits)} baselines and {len(workspaces)} workspaces"
+    would = "would be" if request.dry_run else "were"
+    text = f"{desk.counted(len(commits), 'baselines')} and "
+    text += f"{desk.counted(len(workspaces), 'workspaces')} {would} forgotten"
     return case.answer(RemoveMapAnswer, text, data, confidence="high", tool="index_remove_repo")
 
 
@@ -287,11 +291,14 @@ async def index_remove_repo(view: View, request: RemoveMapRequest) -> RemoveMapA
 async def index_diff(view: View, request: DiffRequest) -> DiffAnswer:
     """Symbols added, removed, changed, renamed and moved between two commits that have baselines, or
     from one to the working tree."""
+    newer = (request.to_commit or "").strip() or "HEAD"
+    if LIVE in (request.from_commit.strip(), newer):
+        await desk.settled(view, request.repo_path)
     case = desk.opened(view, request.repo_path)
     limit = case.limit("max_references", request.limit)
     kinds = checked_kinds(request.kinds)
     before, first = await asyncio.to_thread(_side, case, request.from_commit)
-    after, second = await asyncio.to_thread(_side, case, request.to_commit or case.head.commit)
+    after, second = await asyncio.to_thread(_side, case, newer)
     touched = await asyncio.to_thread(differing_files, before, after)
     lines = await asyncio.to_thread(_lines, case, first, second)
     found = await asyncio.to_thread(compare, before, after, touched, kinds, lines)
@@ -306,7 +313,7 @@ async def index_diff(view: View, request: DiffRequest) -> DiffAnswer:
         truncated=len(found) > len(shown), files=tuple(sorted(touched)[:_FILES]),
     )  # fmt: skip
     kinds_told = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
-    told = f"{len(touched)} files differ; {kinds_told or 'no symbol'}"
+    told = f"{desk.counted(len(touched), 'different files')}; {kinds_told or 'no symbol'}"
     return case.answer(DiffAnswer, told, data, tool="index_diff")
 
 
@@ -324,13 +331,13 @@ def _lines(case: desk.Case, first: str, second: str) -> dict[str, list[tuple[int
 def _side(case: desk.Case, revision: str) -> tuple[MapView, str]:
     view = case.view
     wanted = revision.strip()
-    if not wanted:
-        raise InvalidArgument("from_commit is blank", hint="give a SHA, a branch or a tag")
     with view.read() as snapshot:
         maps = Maps(snapshot.txn, case.repo.repo_id)
         if wanted == LIVE:
             return view.host.maps.views.live(snapshot, case.repo), LIVE
-        commit = wanted if maps.baseline(wanted) is not None else commit_of(case, wanted)
+        commit = wanted
+        if maps.baseline(wanted) is None:
+            commit = commit_of(case, wanted) or case.head.commit
         row = desk.base_of(maps, commit, case.head)
         return view.host.maps.views.baseline(snapshot, case.repo, row), commit
 

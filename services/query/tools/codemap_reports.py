@@ -48,7 +48,7 @@ async def codemap_summarize(view: View, request: SummaryRequest) -> SummaryAnswe
     """What a program offers and uses: overview, api, data, config, di, middleware, resilience,
     exceptions, logging, metrics."""
     case = await queried(view, request.repo_path, request.workspace_id)
-    wanted = [name.strip().lower() for name in request.sections] or list(_SECTIONS)
+    wanted = list(dict.fromkeys(name.strip().lower() for name in request.sections or _SECTIONS))
     unknown = [name for name in wanted if name not in _SECTIONS]
     if unknown:
         raise InvalidArgument(
@@ -93,10 +93,15 @@ def _counts(view: MapView) -> list[str]:
         folders.update(folder.decode() if slash else "." for folder, slash, _ in parts)
         times = np.bincount(layer.symbols(segment.kind), minlength=len(SYMBOL_KINDS)).tolist()
         kinds.update(dict(zip(SYMBOL_KINDS, times, strict=True)))
-    told = [f"{count} files of {name}" for name, count in languages.most_common(8)]
-    told += [f"{count} files in {name}/" for name, count in folders.most_common(12)]
+    told = [f"{desk.counted(count, 'files')} of {name}" for name, count in _most(languages)[:8]]
+    told += [f"{desk.counted(count, 'files')} in {name}/" for name, count in _most(folders)[:12]]
     del kinds[""]
-    return told + [f"{count} of kind {name}" for name, count in kinds.most_common() if count]
+    return told + [f"{count} of kind {name}" for name, count in _most(kinds) if count]
+
+
+def _most(counts: Counter[str]) -> list[tuple[str, int]]:
+    """The most first, equals by name: whatever layers the files are in."""
+    return sorted(counts.items(), key=lambda named: (-named[1], named[0]))
 
 
 def _api(view: MapView) -> list[str]:
@@ -149,25 +154,29 @@ async def codemap_export(view: View, request: ExportRequest) -> ExportAnswer:
         case.limits["max_tokens"] = LimitApplied(request.max_tokens, _MOST_TOKENS)
     await surfaced(case.map)
     # In a thread, because the tokenizer's tables are read when it counts for the first time.
-    lines, used, cut = await elsewhere(lambda most: _fitting(case, request.detail, most), most)
-    content = "\n".join(lines)
-    if request.format == "json":
-        content = msgspec.json.encode(lines).decode()
-    data = Export(format=request.format, content=content, token_count=used, truncated=cut)
-    return case.answer(ExportAnswer, f"{len(lines)} parts", data, tool="codemap_export")
+    parts, cut = await elsewhere(lambda most: _fitting(case, request, most), most)
+    content = _as_json(parts) if request.format == "json" else "\n".join(parts)
+    data = Export(
+        format=request.format, content=content, token_count=tokens.count(content), truncated=cut
+    )
+    return case.answer(ExportAnswer, desk.counted(len(parts), "parts"), data, tool="codemap_export")
 
 
-def _fitting(case: Case, detail: str, most: int) -> tuple[list[str], int, bool]:
-    """The blocks that fit a budget, their tokens, and whether there are more."""
-    lines: list[str] = []
-    used = 0
-    for block in _blocks(case, detail):
-        cost = tokens.count(block) + 1
-        if used + cost > most:
-            return lines, used, True
-        lines.append(block)
-        used += cost
-    return lines, used, False
+def _fitting(case: Case, request: ExportRequest, most: int) -> tuple[list[str], bool]:
+    """The blocks that fit a budget as they are written, and whether there are more."""
+    parts: list[str] = []
+    is_json = request.format == "json"
+    left = most - tokens.count(_as_json([])) if is_json else most
+    for block in _blocks(case, request.detail):
+        left -= tokens.count(_as_json(block) if is_json else block) + 1
+        if left < 0:
+            return parts, True
+        parts.append(block)
+    return parts, False
+
+
+def _as_json(value: list[str] | str) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def _blocks(case: Case, detail: str) -> Iterator[str]:
@@ -177,17 +186,23 @@ def _blocks(case: Case, detail: str) -> Iterator[str]:
     yield from (f"- {line}" for line in _api(view)[:_ITEMS])
     if detail == "summary":
         return
+    for path, number, file in sorted(_files(view)):
+        segment = view.layers[number].segment
+        first, last = int(segment.symbol_start[file]), int(segment.symbol_start[file + 1])
+        shown = [
+            _line(view, Symbol(number, file, symbol), detail)
+            for symbol in range(first, last)
+            if segment.kind[symbol] and _is_shown(view, Symbol(number, file, symbol), detail)
+        ]
+        if shown:
+            yield "\n".join([f"## {path.decode()}", *shown])
+
+
+def _files(view: MapView) -> Iterator[tuple[bytes, int, int]]:
+    """Path, layer and number of every file that counts."""
     for number, layer in enumerate(view.layers):
-        segment = layer.segment
-        for file in layer.files().tolist():
-            first, last = int(segment.symbol_start[file]), int(segment.symbol_start[file + 1])
-            shown = [
-                _line(view, Symbol(number, file, symbol), detail)
-                for symbol in range(first, last)
-                if segment.kind[symbol] and _is_shown(view, Symbol(number, file, symbol), detail)
-            ]
-            if shown:
-                yield "\n".join([f"## {segment.paths[file]}", *shown])
+        paths = layer.segment.paths.all()
+        yield from ((paths[file], number, file) for file in layer.files().tolist())
 
 
 def _is_shown(view: MapView, symbol: Symbol, detail: str) -> bool:

@@ -28,7 +28,8 @@ async def surfaces_list_endpoints(view: View, request: EndpointsRequest) -> Endp
     of nine languages."""
     case = await queried(view, request.repo_path, request.workspace_id)
     limit = case.limit("max_results", request.limit)
-    prefix, method = (request.path_filter or "").lower(), (request.http_method or "").upper()
+    prefix = (request.path_filter or "").lower()
+    method = (request.http_method or "").strip().upper()
     found = [
         route
         for route in (await surfaced(case.map)).endpoints
@@ -76,7 +77,7 @@ async def surfaces_list_config_keys(view: View, request: ConfigKeysRequest) -> C
     case.files.update(key.file_path for key in keys)
     data = ConfigKeys(keys=keys, total_count=len(found), truncated=len(found) > len(keys))
     return case.answer(
-        ConfigKeysAnswer, f"{len(found)} uses of keys", data, tool="surfaces_list_config_keys"
+        ConfigKeysAnswer, counted(len(found), "key uses"), data, tool="surfaces_list_config_keys"
     )
 
 

@@ -8,10 +8,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import msgspec
 
-from contracts.errors import InvalidArgument, Unavailable
+from contracts.errors import InvalidArgument, NotFound, Unavailable
 from contracts.filemap import SYMBOL_KINDS
 from contracts.tools.codemap import (
     Call,
@@ -47,11 +48,10 @@ from services.query.codemap.desk import (
 from services.query.codemap.surfaces import SymbolFacts, surfaced
 from services.query.codemap.symbols import (
     confidence_of,
-    containing_type,
     declared,
     full_name,
+    home_of,
     meant,
-    namespace_of,
 )
 from services.query.codemap.views import Symbol
 from services.query.host import View
@@ -71,7 +71,9 @@ async def symbols_search(view: View, request: SearchRequest) -> SearchAnswer:
     case = await queried(view, request.repo_path, request.workspace_id, request.virtual_files)
     limit = case.limit("max_results", request.limit)
     filters = finding.Filters(
-        checked_kinds(request.kinds), (request.namespace or "").strip(), request.file_path or ""
+        checked_kinds(request.kinds),
+        (request.namespace or "").strip(),
+        disk.relative(request.file_path or ""),
     )
     query = (request.query or "").strip()
     started = time.perf_counter()
@@ -152,22 +154,26 @@ async def symbols_get_card(view: View, request: CardRequest) -> CardAnswer:
 
 def card_of(case: Case, symbol: Symbol) -> SymbolCard:
     view = case.map
-    found, symbol_id = declared(view, symbol), view.id(symbol)
+    symbol_id = view.id(symbol)
     start, end = view.span(symbol)
-    others = [other for other in view.by_id(symbol_id) if other != symbol][:_DECLARATIONS]
+    others = [other for other in view.declarations(symbol) if other != symbol][:_DECLARATIONS]
+    found, *further = [declared(view, one) for one in (symbol, *others)]
+    # The code of a member may stand outside its type, and say neither what it is for nor who may use it.
+    homes = [home_of(view, one) for one in (symbol, *others)]
+    namespace, around = next((home for home in homes if home[1]), homes[0])
     facts = SymbolFacts(view).of(symbol)
     return SymbolCard(
         symbol_id=symbol_id,
         fully_qualified_name=full_name(symbol_id),
         kind=view.kind(symbol) or "field",  # type: ignore[arg-type]  # of SYMBOL_KINDS
         signature=found.signature or view.name(symbol),
-        documentation=found.doc or None,
-        namespace=namespace_of(view, symbol),
-        containing_type=containing_type(view, symbol),
+        documentation=found.doc or next((other.doc for other in further if other.doc), None),
+        namespace=namespace,
+        containing_type=around,
         file_path=view.path(symbol),
         span_start=start,
         span_end=end,
-        visibility=found.visibility,
+        visibility=found.visibility or next((o.visibility for o in further if o.visibility), ""),
         calls_top=tuple(_calls(case, symbol)),
         facts=tuple(Fact(kind=f.kind, value=f.value, detail=f.detail or None) for f in facts),
         side_effects=(),
@@ -183,25 +189,26 @@ def card_of(case: Case, symbol: Symbol) -> SymbolCard:
 
 def _calls(case: Case, symbol: Symbol) -> Iterable[Call]:
     view = case.map
-    calls = graph.calls_only(view.links_of(symbol))
-    segment = calls.segment
     seen: set[int] = set()
-    for number in calls.numbers.tolist():
-        key = int(segment.link_key[number])
-        if key in seen or len(seen) == _CALLS_TOP:
-            continue
-        targets = view.keyed(key)
-        if not targets:
-            continue
-        seen.add(key)
-        target = view.id(targets[0])
-        yield Call(
-            to_symbol=target,
-            fully_qualified_name=full_name(target),
-            kind=EDGE_KINDS[int(segment.link_kind[number])],  # type: ignore[arg-type]  # a call
-            file_path=view.path(symbol),
-            line=int(segment.link_line[number]),
-        )
+    for declaration in view.declarations(symbol):
+        calls = graph.calls_only(view.links_of(declaration))
+        segment = calls.segment
+        for number in calls.numbers.tolist():
+            key = int(segment.link_key[number])
+            if key in seen or len(seen) == _CALLS_TOP:
+                continue
+            targets = view.keyed(key)
+            if not targets:
+                continue
+            seen.add(key)
+            target = view.id(targets[0])
+            yield Call(
+                to_symbol=target,
+                fully_qualified_name=full_name(target),
+                kind=EDGE_KINDS[int(segment.link_kind[number])],  # type: ignore[arg-type]  # a call
+                file_path=view.path(declaration),
+                line=int(segment.link_line[number]),
+            )
 
 
 @tool("symbols_get_context", title="Symbol in context", family="codemap")
@@ -217,15 +224,26 @@ async def symbols_get_context(view: View, request: ContextRequest) -> ContextAns
     around = [node for node in found.nodes[1:] if node.symbol is not None]
     entries = tuple(_entry(case, node) for node in around[:most])
     case.files.update([case.map.path(symbol), *(entry.file_path for entry in entries)])
-    code, cut = _code(case, symbol) if request.include_code else (None, False)
+    code = _code(case, symbol) if request.include_code else _Code(None)
     data = SymbolContext(
         card=card_of(case, symbol),
-        code=code,
+        code=code.text,
         callees=entries,
-        truncated=cut or found.truncated or len(around) > most,
+        truncated=code.cut or found.truncated or len(around) > most,
     )
-    text = f"{data.card.fully_qualified_name} and {len(entries)} symbols that it calls"
-    return case.answer(ContextAnswer, text, data, tool="symbols_get_context")
+    text = f"{data.card.fully_qualified_name} and {counted(len(entries), 'symbols')} that it calls"
+    return case.answer(
+        ContextAnswer, text + code.told, data, confidence="low" if code.told else None,
+        tool="symbols_get_context",
+    )  # fmt: skip
+
+
+class _Code(NamedTuple):
+    """The code of a symbol as a context shows it."""
+
+    text: str | None
+    cut: bool = False
+    told: str = ""  # where it is not what was indexed
 
 
 def _entry(case: Case, node: graph.Node) -> ContextEntry:
@@ -239,14 +257,18 @@ def _entry(case: Case, node: graph.Node) -> ContextEntry:
     )  # fmt: skip
 
 
-def _code(case: Case, symbol: Symbol) -> tuple[str, bool]:
+def _code(case: Case, symbol: Symbol) -> _Code:
     path = case.map.path(symbol)
-    lines = disk.Sources(case).lines(path)
+    sources = disk.Sources(case)
+    try:
+        lines = sources.lines(path)
+    except NotFound:
+        return _Code(None, told=f", without its code: {path} is not on disk any more")
     start, end = case.map.span(symbol)
     first, last = disk.bounded(min(start, max(len(lines), 1)), max(start, end), len(lines))
     shown = min(last, first + 99)
     made = disk.span(case, path, lines, first, shown, cut=shown < last)
-    return made.content, made.truncated
+    return _Code(made.content, made.truncated, sources.told(path))
 
 
 @tool("code_get_span", title="Lines of a file", family="codemap")
@@ -288,18 +310,16 @@ async def symbols_get_definition_span(view: View, request: DefinitionRequest) ->
     first, last = disk.bounded(min(start, max(len(lines), 1)), max(start, end), len(lines))
     most = case.limit("max_lines", request.max_lines)
     shown = min(last, first + most - 1)
-    around = min(max(0, request.context_lines), 50)
+    around = request.context_lines
+    around = 0 if around <= 0 else case.limit("context_lines", around)
     data = disk.span(
         case, path, lines, max(1, first - around), min(len(lines), shown + around),
         cut=shown < last,
     )  # fmt: skip
     case.files.add(path)
-    text = f"{case.map.id(symbol)} is in {path}:{start}-{end}"
-    if moved := sources.moved(path):
-        text += ', but the file has changed since, so these may be other lines; workspace_id "live"'
-        text += " follows the working tree"
+    text = f"{case.map.id(symbol)} is in {path}:{start}-{end}{sources.told(path)}"
     return case.answer(
-        SpanAnswer, text, data, confidence="low" if moved else "high",
+        SpanAnswer, text, data, confidence="low" if sources.moved(path) else "high",
         tool="symbols_get_definition_span",
     )  # fmt: skip
 
@@ -323,8 +343,9 @@ async def code_search_text(view: View, request: TextRequest) -> TextAnswer:
     case.files.update(match.file_path for match in found)
     data = TextMatches(matches=tuple(found), files_searched=searched, truncated=more)
     return case.answer(
-        TextAnswer, f"{len(found)} lines match in {searched} files", data, tool="code_search_text"
-    )
+        TextAnswer, f"{counted(len(found), 'matching lines')} in {counted(searched, 'files')}", data,
+        tool="code_search_text",
+    )  # fmt: skip
 
 
 def _matches(case: Case, request: TextRequest, most: int) -> tuple[list[TextMatch], int]:

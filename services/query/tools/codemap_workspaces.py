@@ -22,7 +22,7 @@ from contracts.tools.codemap import (
     WorkspaceStates,
 )
 from services.query.codemap import desk
-from services.query.codemap.disk import relative
+from services.query.codemap.disk import is_inside, relative
 from services.query.codemap.views import LIVE
 from services.query.entries import time_text
 from services.query.host import View
@@ -52,7 +52,8 @@ async def workspace_create(view: View, request: CreateRequest) -> CreateAnswer:
     working tree itself is "live" and needs no creating."""
     name = _own(request.workspace_id)
     case = desk.opened(view, request.repo_path)
-    commit = commit_of(case, request.commit_sha) or case.head.commit
+    wanted = (request.commit_sha or "").strip()
+    commit = (commit_of(case, wanted) if wanted else "") or case.head.commit
     with view.read() as snapshot:
         maps = Maps(snapshot.txn, case.repo.repo_id)
         known = maps.workspace(name)
@@ -160,8 +161,7 @@ async def index_refresh_overlay(view: View, request: RefreshRequest) -> RefreshA
 def _inside(path: str) -> str:
     """A path of the repository as it is recorded; raises InvalidArgument for one that leaves it."""
     text = relative(path)
-    parts = text.split("/")
-    if not text or text.startswith("/") or any(part in ("", ".", "..") for part in parts):
+    if not is_inside(text):
         raise InvalidArgument(
             f"{path[:120]!r} is no path inside the repository",
             hint="give paths relative to the repository root",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import posixpath
 from pathlib import Path
 
 from contracts.errors import Forbidden, NotFound
@@ -24,10 +23,9 @@ from contracts.tools.repocontext import (
 from services.query import bounds, neighbours
 from services.query.drift import Drift, drift
 from services.query.host import View
+from services.query.paths import file_meant
 from services.query.registry import tool
 from services.source.guard import resolve_root
-from store.read.live import Snapshot
-from store.rows import FileRow
 
 
 @tool("repocontext_outline", title="Outline of a file", family="repocontext")
@@ -35,7 +33,7 @@ async def outline(view: View, request: OutlineRequest) -> Outline:
     """The declarations of one indexed file with signatures and lines, and what reading the whole
     file would cost in tokens. Unknown path: exists=false."""
     with view.read() as snapshot:
-        row = _file(snapshot, request.repo_id, request.path)
+        row = file_meant(snapshot, request.repo_id, request.path)
         if row is None:
             return Outline(repo_id=request.repo_id, path=request.path, exists=False, symbols=())
         body = snapshot.body(request.repo_id, row.sequence)
@@ -69,7 +67,7 @@ async def related(view: View, request: RelatedRequest) -> Related:
     which tests cover it. By simple name, so a lead and no proof."""
     repo_id = RepoId(request.repo_id)
     with view.read() as snapshot:
-        row = _file(snapshot, repo_id, request.path)
+        row = file_meant(snapshot, repo_id, request.path)
         if row is None:
             return Related(
                 repo_id=repo_id,
@@ -165,34 +163,17 @@ def _scope_below(view: View, root: Path, text: str) -> str:
     Where nothing is on disk the scope may be one that was removed.
     """
     roots = [Path(entry) for entry in view.settings.workspace_roots] or [root]
-    resolved = None
-    for asked in (root / text, text):
-        with contextlib.suppress(NotFound):
-            resolved = resolved or resolve_root(asked, roots)
     try:
-        relative = (resolved or Path(os.path.realpath(root / text))).relative_to(root)
-    except ValueError:
+        meant = resolve_root(root / text, roots)
+    except NotFound:
+        meant = Path(os.path.realpath(root / text))
+        with contextlib.suppress(NotFound):
+            in_workspace = resolve_root(text, roots)
+            meant = in_workspace if in_workspace.is_relative_to(root) else meant
+    if not meant.is_relative_to(root):
         raise Forbidden(
             "the path lies outside the indexed root of this repository",
             hint=f"give a directory below {root}",
             reason="path_outside_root",
-        ) from None
-    return "" if relative == Path() else relative.as_posix()
-
-
-def _file(snapshot: Snapshot, repo_id: str, text: str) -> FileRow | None:
-    """The file on record that a caller means: by its exact path, or else by another way to write it."""
-    exact = snapshot.file(repo_id, text)
-    if exact is not None:
-        return exact
-    row = snapshot.repo(repo_id)
-    return snapshot.file(repo_id, _relative(text, row.root if row is not None else ""))
-
-
-def _relative(text: str, root: str) -> str:
-    """A path as it is recorded: separators of Windows, "." and "..", "/" at the end and the indexed
-    root in front make no difference."""
-    path = text.replace("\\", "/") if "/" not in text else text
-    if root and path.startswith(f"{root}/"):
-        path = path[len(root) :]
-    return posixpath.normpath(path.strip("/"))
+        )
+    return "" if meant == root else meant.relative_to(root).as_posix()

@@ -26,6 +26,8 @@ from services.query.notebook.scope import Scope
 from services.query.registry import tool
 from services.source import free_text
 
+_RETIRED_BYTES = 8_192  # of a record that is not active: fifty of them fit into one answer
+
 
 @tool(
     "memory_add",
@@ -204,7 +206,8 @@ def _check_size(text: str) -> None:
 
 
 def _check_patched(note: Note, patch: FactsPatch) -> None:
-    """The same for a change; a record that will not be active is exempt."""
+    """The same for a change. A record that will not be active is not embedded, so it may be longer:
+    whatever it has when it is retired, and what a listing has room for when it is given a new text."""
     facts = facts_of(note)
     given = {
         name: value
@@ -212,15 +215,21 @@ def _check_patched(note: Note, patch: FactsPatch) -> None:
         if (value := getattr(patch, name)) is not None
     }
     facts = replace(facts, **given)
-    if facts.status != "active":
-        return
     body = note.body if patch.content is None else patch.content
-    _check_size(
-        composed_text(
-            body, tags=facts.tags_text, context=facts.context, memory_type=facts.memory_type,
-            status=facts.status, certainty=facts.certainty,
-        )
+    text = composed_text(
+        body, tags=facts.tags_text, context=facts.context, memory_type=facts.memory_type,
+        status=facts.status, certainty=facts.certainty,
     )  # fmt: skip
+    if facts.status == "active":
+        _check_size(text)
+        return
+    retold = any(part is not None for part in (patch.content, patch.tags_text, patch.context))
+    if retold and (size := len(text.encode())) > _RETIRED_BYTES:
+        raise OverBudget(
+            f"the record has {size:,} bytes and may have {_RETIRED_BYTES:,} when it is not active",
+            hint="shorten content, tags or context, or leave them out to retire it as it is",
+            mistake=True,
+        )
 
 
 def _noted(reply: NoteReply) -> Note:

@@ -27,7 +27,14 @@ from services.query import bounds, entries, note_views, paging, patches
 from services.query.entries import time_text
 from services.query.host import View
 from services.query.lifetimes import default_ttl_ms
-from services.query.note_keys import checked_name, edges, new_id, note_key, sendable
+from services.query.note_keys import (
+    TAG_CHARS,
+    check_length,
+    checked_name,
+    edges,
+    new_id,
+    sendable,
+)
 from services.query.registry import tool
 from services.query.tools import records
 from services.source import free_text
@@ -37,7 +44,7 @@ from store.read.live import Snapshot
 _DEPTH, _DEPTH_MOST = 1, 3
 _NODES, _NODES_MOST = 50, 100
 _TEXT_CHARS = 200_000
-_TAG_CHARS = _RELATION_CHARS = 200
+_RELATION_CHARS = 200
 _TARGET_CHARS = 4_000
 _LONGEST_LIFE_S = 100 * 365 * 86_400
 _NOTE_FIELDS = {name.casefold(): name for name in ("title", "body", "author", "provenance")}
@@ -188,13 +195,14 @@ async def list_topics(view: View, request: ListTopicsRequest) -> Topics:
 async def neighbors(view: View, request: NeighborsRequest) -> Neighbors:
     """The records that a note links to, breadth first, each once: up to 3 hops, of one relation or
     all. A target that is gone comes with exists=false."""
-    key = note_key(request.key, "repocontext_neighbors")
+    key = parse_key(request.key)
     depth = paging.clamp(request.depth, _DEPTH, _DEPTH_MOST)
     most = paging.clamp(request.max_nodes, _NODES, _NODES_MOST)
     with view.read() as snapshot:
-        seed = _live(snapshot, key, now_ms())
-        if seed is None:
-            return Neighbors(key=str(key), exists=False, neighbors=(), truncated=False)
+        seed = _live(snapshot, key, now_ms()) if key.family == "mem" else None
+        if seed is None:  # absent, or a record of the tree: those have no links
+            exists = records.found(snapshot, key) is not None
+            return Neighbors(key=str(key), exists=exists, neighbors=(), truncated=False)
         found, truncated = _walk(snapshot, seed, request.relation, depth, most)
     return Neighbors(key=str(key), exists=True, neighbors=tuple(found), truncated=truncated)
 
@@ -264,7 +272,7 @@ def _note_fields(fields: dict[str, str]) -> dict[str, str]:
 def _check_texts(texts: dict[str, str] | dict[str, str | None]) -> None:
     """Refuse what leaked framing, credentials or sheer length make unfit to keep."""
     for name, text in texts.items():
-        _check_length(name, text and free_text.visible(text), _TEXT_CHARS)
+        check_length(name, text and free_text.visible(text), _TEXT_CHARS)
     wrong = free_text.mistakes(texts)
     if wrong is not None:
         raise InvalidArgument(wrong[0], hint=wrong[1], reason="rejected_content")
@@ -273,19 +281,10 @@ def _check_texts(texts: dict[str, str] | dict[str, str | None]) -> None:
 def _check_names(tags: tuple[str, ...], edges_added: list[tuple[str, RecordKey]]) -> None:
     """Refuse tags and links that are no names any more."""
     for tag in tags:
-        _check_length("a tag", tag, _TAG_CHARS)
+        check_length("a tag", tag, TAG_CHARS)
     for relation, target in edges_added:
-        _check_length("a relation's name", relation, _RELATION_CHARS)
-        _check_length("a link's target", str(target), _TARGET_CHARS)
-
-
-def _check_length(what: str, text: str | None, most: int) -> None:
-    if text and len(text) > most:
-        raise InvalidArgument(
-            f"{what} has {len(text):,} characters and may have {most:,}",
-            hint="keep the gist, and link to the file that has the rest",
-            reason="rejected_content",
-        )
+        check_length("a relation's name", relation, _RELATION_CHARS)
+        check_length("a link's target", str(target), _TARGET_CHARS)
 
 
 def _lifetime(seconds: int | None, name: str) -> None:

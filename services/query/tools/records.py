@@ -8,7 +8,7 @@ from contracts.envelope import now_ms
 from contracts.errors import InvalidArgument
 from contracts.ids import RecordKey, RepoId, parse_key
 from contracts.tools.repocontext import EntryView, RecallRequest, ScanPage, ScanRequest
-from services.query import bounds, entries, neighbours, note_views, paging, patches
+from services.query import bounds, entries, neighbours, note_views, paging, patches, paths
 from services.query.declared import Declared
 from services.query.host import View
 from services.query.registry import tool
@@ -129,9 +129,9 @@ async def scan(view: View, request: ScanRequest) -> ScanPage:
             "scope MemoryTopic needs a topic", hint="name it in topic", reason="missing_argument"
         )
     size = paging.clamp(request.page_size, _PAGE, _PAGE_MOST)
-    prefix = (request.path_prefix or "").strip("/")
+    prefix = request.path_prefix or ""
     topic = request.topic or "" if request.scope == "MemoryTopic" else ""
-    arguments = (request.repo_id, request.scope, prefix, topic)
+    arguments = (request.repo_id, request.scope, prefix.strip("/"), topic)
     last = (
         paging.last_key(request.continuation_token, arguments)
         if request.continuation_token
@@ -145,7 +145,8 @@ async def scan(view: View, request: ScanRequest) -> ScanPage:
             return ScanPage(entries=(), has_more=False)
         match request.scope:
             case "Files":
-                listed = _patched(snapshot, _files(snapshot, repo_id, prefix, last))
+                below = paths.below(snapshot, repo_id, prefix)
+                listed = _patched(snapshot, _files(snapshot, repo_id, below, last))
             case "Packages":
                 listed = _patched(snapshot, _packages(snapshot, repo_id, last))
             case "Symbols":
@@ -177,9 +178,8 @@ def _patched(
 
 
 def _files(
-    snapshot: Snapshot, repo_id: RepoId, prefix: str, last: bytes
+    snapshot: Snapshot, repo_id: RepoId, below: str, last: bytes
 ) -> Iterator[tuple[bytes, EntryView]]:
-    below = f"{prefix}/" if prefix else ""
     start = max(last.decode(), below)
     for file in snapshot.files(repo_id, start):
         if below and not file.path.startswith(below):

@@ -49,6 +49,7 @@ _SWEPT = (
 )
 _MEMORY = ("notes", "note_vectors")
 _ID_CHARS = 200
+_GLOBS_MOST, _GLOB_CHARS = 500, 1_000
 
 
 @tool(
@@ -121,8 +122,8 @@ async def _onboard(view: View, path: str, repo_id: str, request: Onboarding) -> 
         )
     root = resolve_root(path, roots)
     checked = _checked_id(repo_id.strip() or _last_segment(path) or root.name)
-    compile_globs(request.include_globs)  # a glob that can never match is refused here and now
-    compile_globs(request.exclude_globs)
+    _check_globs(request.include_globs)
+    _check_globs(request.exclude_globs)
     filters = WalkFilters(
         include=request.include_globs,
         exclude=request.exclude_globs,
@@ -140,6 +141,17 @@ async def _onboard(view: View, path: str, repo_id: str, request: Onboarding) -> 
     await view.host.command(checked, command)
     with view.read() as snapshot:
         return jobs.index_status(snapshot, checked, view.host.pacing())
+
+
+def _check_globs(globs: tuple[str, ...]) -> None:
+    """Refuse here and now what can never match, and what would hold up every walk."""
+    if len(globs) > _GLOBS_MOST or any(len(glob) > _GLOB_CHARS for glob in globs):
+        raise InvalidArgument(
+            f"a walk is told by at most {_GLOBS_MOST:,} globs of {_GLOB_CHARS:,} characters",
+            hint="name folders rather than files, or keep the list in a .gitignore of the tree",
+            reason="globs",
+        )
+    compile_globs(globs)
 
 
 def _last_segment(path: str) -> str:

@@ -15,6 +15,7 @@ from services.query.registry import tool
 from services.query.retrieval import Hit, Passage
 
 _HITS, _HITS_MOST = 10, 100
+_NOTE_BYTES = 8_000  # of a note's text in a hit, as JSON
 
 
 @tool("repocontext_search", title="Search code", family="repocontext")
@@ -51,9 +52,14 @@ def _shared(symbol: Symbol, passage: Passage) -> int:
 
 
 def _note(hit: NoteHit) -> SearchHit:
-    return SearchHit(
-        score=round(hit.score, 4), entry=note_views.entry(hit.note), reasons=hit.reasons
-    )
+    entry = note_views.entry(hit.note)
+    body = entry.fields.get("body", "")
+    shown = bounds.beginning(body, _NOTE_BYTES)
+    if len(shown) < len(body):
+        left_off = f"{len(body) - len(shown)} characters; repocontext_recall gives them"
+        fields = {**entry.fields, "body": shown, "bodyLeftOff": left_off}
+        entry = msgspec.structs.replace(entry, fields=fields)
+    return SearchHit(score=round(hit.score, 4), entry=entry, reasons=hit.reasons)
 
 
 def _shown(repo_id: RepoId, hit: Hit) -> SearchHit:
