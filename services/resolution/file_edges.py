@@ -676,6 +676,10 @@ class FileResolver:
             return self._self_called(name, scope)
         around = self._local_around(scope, name, line)
         if around is not None and not self._is_outer(name, around, line):
+            if meaning == MEANS_TYPE and self.family.name == "ecma":  # no local is one
+                declared_type = self._named(name, scope, line, meaning)
+                if declared_type is not NOTHING:
+                    return declared_type
             return self._local(name, around, line, argc)
         plain = name.lstrip(_SIGILS) if self.family.name == "ruby" else name
         if plain != name and self._around(scope) is not None:

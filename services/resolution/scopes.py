@@ -22,6 +22,7 @@ BLOCK = "\x05"  # declared anew: what it meant before comes back where this bloc
 NOT_TOLD = (NARROW, WIDEN, BLOCK)
 Told = tuple[int, str]  # line, expression
 _BEYOND = 1 << 40  # no line is as far down
+_TYPES = frozenset({"type", "interface", "enum"})
 _OWN_LOOKUP = frozenset({"function", "class"})  # see FileResolver on those that blocks declare
 
 
@@ -60,10 +61,16 @@ class Scopes:
             if binding.name not in declared
         }
         callables = {s.name for s in self.symbols if s.parent < 0 and s.kind in _OWN_LOOKUP}
+        types: dict[str, list[int]] = defaultdict(list)
+        for symbol in self.symbols:
+            if symbol.parent < 0 and symbol.kind in _TYPES:
+                types[symbol.name].append(symbol.start_line)
         self.enclosed = {  # locals of nameless functions around code outside any other
-            name: spans_of(told)
+            name: spans
             for (scope, name), told in self.told.items()
             if scope < 0 and name not in callables and any(text == BLOCK for _, text in told)
+            # A type and a local of one name and block are one symbol, as in `type T = typeof T`.
+            if (spans := [span for span in spans_of(told) if not _holds(span, types.get(name))])
         }
         self._loose |= self.enclosed.keys()
 
@@ -162,6 +169,10 @@ def spans_of(told: list[Told]) -> list[tuple[int, int]]:
         else:
             merged.append((first, last))
     return merged
+
+
+def _holds(span: tuple[int, int], lines: list[int] | None) -> bool:
+    return any(span[0] <= line <= span[1] for line in lines or ())
 
 
 def is_within(spans: list[tuple[int, int]], line: int) -> bool:

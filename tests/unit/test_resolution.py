@@ -441,3 +441,28 @@ def test_a_package_of_the_repository_is_never_said_to_be_outside() -> None:
     assert "app.ts" in project.put({"kit/src/x.ts": "export function go() {}\n"})
     project.put({"kit/package.json": '{"name": "@acme/kit", "exports": {"./x": "./src/x.ts"}}'})
     assert project.calls("app.ts") == {2: "M:kit.src.x.go"}
+
+
+def test_a_type_and_a_local_of_one_name_are_told_apart_by_how_they_are_used() -> None:
+    test = """import { z } from "lib"
+type Category = { name: string }
+it("declares both in one block", () => {
+  const shape = z.object({})
+  type shape = z.infer<typeof shape>
+  const one: shape = shape.parse("1")
+})
+it("declares a local beside a type from without", () => {
+  const Category = z.object({})
+  const two: Category = Category.parse("1")
+})
+"""
+    edges = Project({"a.test.ts": test}).edges()["a.test.ts"]
+
+    types = [
+        (edge.line, edge.name, edge.target) for edge in edges if edge.kind == "type" and edge.target
+    ]
+    assert types == [(6, "shape", "T:a.test.shape"), (10, "Category", "T:a.test.Category")]
+    read = next(
+        edge for edge in edges if (edge.line, edge.name) == (10, "Category") and edge.kind == "read"
+    )
+    assert (read.state, read.target) == ("external", "")
