@@ -581,7 +581,8 @@ class Engine(Answers):
                 value = self._handed(value, step, place)
             else:
                 value = self._lowered(self._into(value, steps, at, place), value)
-            value = self.uncalled(value)
+            if self._calls_itself:
+                value = self.uncalled(value)
         return value
 
     def _into(self, value: Value, steps: Chain, at: int, place: tuple[str, str]) -> Value | None:

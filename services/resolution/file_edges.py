@@ -92,7 +92,7 @@ _EDGE_OF = {
 }  # fmt: skip
 _QUALIFIED = frozenset({_TYPE, _NEW, _BASE, _WRITE})  # may name a member of a package in Go
 _INTERFACES = frozenset({"interface", "trait"})
-_OVERRIDING = frozenset({"method", "property", "field"})
+_OVERRIDING = frozenset({"method", "property"})
 _BOUND_AFTER = frozenset({"go", "php", "ruby", "rust"})  # by a line that binds a name anew
 _ALL_DECLARED = frozenset({"php", "c"})  # a bare function is declared somewhere or outside
 _RUBY_KERNEL = ROOT_MEMBERS["ruby"]
@@ -104,6 +104,10 @@ _KEEP_TYPES = frozenset({"python", "ecma"})  # what a local is assigned has the 
 _OWN_TYPE = re.compile("[Ss]elf|static|this")  # a type that stands for the one around
 
 
+def _chain_with_types(text: str) -> Chain | None:
+    return chain_of(with_type_arguments(text))
+
+
 class FileResolver:
     """One file's uses of names being resolved."""
 
@@ -111,6 +115,10 @@ class FileResolver:
         self.engine, self.path, self.summary, self.body = engine, path, summary, body
         self.family = engine.family
         self.nominal = self.family.name in FAMILIES
+        self._chain = _chain_with_types if self.nominal else chain_of
+        # The package around every scope where members do not ask for the namespace.
+        self.only_space = summary.module if self.nominal else ""
+        self.is_spaced = self.family.name == "csharp"
         self.around_names = self.family.classes | self.family.parents
         self.own_names = self.around_names | self.family.selves
         self.is_ruby = self.family.name == "ruby"
@@ -297,7 +305,8 @@ class FileResolver:
             value = self._held(texts, receiver, scope, line)
             if value is None and kind in _QUALIFIED and self.family.name == "go":
                 return None
-            return kind, name, argc, id(value), self._space(scope)
+            space = self._space(scope) if self.is_spaced else self.only_space
+            return kind, name, argc, id(value), space
         text = texts[name]
         if self.family.name == "ruby" or text in self.around_names:
             return None
@@ -320,7 +329,7 @@ class FileResolver:
             if value is None and kind in _QUALIFIED:
                 value = self._qualifier(kind, texts[receiver], scope)
             found = self._member(text, value, argc)
-            if value is not None and kind == _CALL:
+            if self.is_spaced and value is not None and kind == _CALL:
                 found, given = self._extended(found, value, text, argc, scope, given)
             if argc < 0 and family in ("php", "rust") and kind in (_READ, _WRITE):
                 found = self.engine.field(found)
@@ -373,8 +382,6 @@ class FileResolver:
         self, found: Found, value: Value, text: str, argc: int, scope: int, given: str
     ) -> tuple[Found, str]:
         """Return the extension methods that C# means instead, if any, and all they are given."""
-        if self.family.name != "csharp":
-            return found, given
         place = (self.path, self._space(scope))
         further = extended(self.engine, found, value, text, argc, place)
         if further is None:
@@ -585,8 +592,8 @@ class FileResolver:
 
     def _space(self, scope: int) -> str:
         """Return the package or namespace around a scope, where it counts for members."""
-        if self.family.name != "csharp":  # a file of Java has one
-            return self.summary.module if self.nominal else ""
+        if not self.is_spaced:  # a file of Java has one
+            return self.only_space
         known = self.spaces.get(scope)
         if known is None:
             at = scope
@@ -674,7 +681,9 @@ class FileResolver:
     def _bare(self, name: str, scope: int, argc: int, line: int, meaning: int) -> Found:
         if name in self.around_names and self._around(scope) is not None:
             return self._self_called(name, scope)
-        around = self._local_around(scope, name, line)
+        around = self.scopes.local_at(scope, name)
+        if around == -1:
+            around = self._enclosed(name, line)
         if around is not None and not self._is_outer(name, around, line):
             if meaning == MEANS_TYPE and self.family.name == "ecma":  # no local is one
                 declared_type = self._named(name, scope, line, meaning)
@@ -768,12 +777,10 @@ class FileResolver:
             return found if found.decls else NOTHING
         return NOTHING
 
-    def _local_around(self, scope: int, name: str, line: int) -> int | None:
-        """Return the scope that binds a name as a local where it is used, None for none."""
-        around = self.scopes.local_at(scope, name)
-        if around == -1 and (spans := self.scopes.enclosed.get(name)):
-            return around if is_within(spans, line) else None
-        return around
+    def _enclosed(self, name: str, line: int) -> int | None:
+        """Return -1, or None where a local of nameless functions is used outside them."""
+        spans = self.scopes.enclosed.get(name)
+        return -1 if not spans or is_within(spans, line) else None
 
     def _local_value(self, name: str, around: int, line: int, inclusive: bool) -> Value | None:
         told = self.scopes.told.get((around, name))
@@ -855,7 +862,7 @@ class FileResolver:
             return value
         if self.family.name == "ecma":  # where steps depend on the place
             return self.engine.steps(value, steps, (self.path, self._context(scope)))
-        space = self._space(scope)
+        space = self._space(scope) if self.is_spaced else self.only_space
         question = (id(value), steps, space)
         known = self.stepped.get(question)
         if known is None:
@@ -875,7 +882,9 @@ class FileResolver:
             said = root in family.parents or root[0] in _SIGILS
             if value is not None or said or (family.name == "ecma" and root in family.selves):
                 return value
-        around = self._local_around(scope, root, line)
+        around = self.scopes.local_at(scope, root)
+        if around == -1:
+            around = self._enclosed(root, line)
         if around is not None:
             value = self._local_value(root, around, line, inclusive)
             if value is None and family.name == "rust" and line >= 0:
@@ -891,7 +900,8 @@ class FileResolver:
         if question not in self.roots or family.name == "ecma":
             found = self._named(root, scope, line, MEANS_VALUE)
             given = self.engine.method if called else self.engine.value
-            self.roots[question] = self.engine.uncalled(given(found, owner))
+            value = given(found, owner)
+            self.roots[question] = self.engine.uncalled(value) if self.is_ruby else value
         return self.roots[question]
 
     def _own(self, root: str, scope: int, line: int) -> Value | None:
@@ -977,9 +987,6 @@ class FileResolver:
         if made and found.state != RESOLVED and value.decl is not None:
             return Found(RESOLVED, (value.decl,), value.confidence)
         return found
-
-    def _chain(self, text: str) -> Chain | None:
-        return chain_of(with_type_arguments(text) if self.nominal else text)
 
     def _receiver(self, receiver: str, scope: int, line: int) -> Value | None:
         if self.family.name == "rust":
@@ -1068,10 +1075,12 @@ class FileResolver:
         found: list[Relation] = []
         if self.family.name == "go":
             self._structural(found, rows)
+        # Components of Java's records are methods of their interfaces.
+        overriding = _OVERRIDING | {"field"} if self.summary.language == "java" else _OVERRIDING
         for index, symbol in enumerate(self.symbols):
             if symbol.kind in TYPES and symbol.bases:
                 found += self._base_relations(index, symbol)
-            elif symbol.kind in _OVERRIDING and symbol.parent >= 0:
+            elif symbol.kind in overriding and symbol.parent >= 0:
                 above = self._member_above(index, symbol)
                 if above is None:
                     continue
@@ -1123,11 +1132,7 @@ class FileResolver:
 
     def _is_read_by_call(self, symbol: Symbol, parent: Symbol) -> bool:
         """Is it a component of one of Java's records that has no method of its own to read it?"""
-        if (
-            parent.kind != "record"
-            or self.summary.language != "java"
-            or "static" in symbol.modifiers
-        ):
+        if parent.kind != "record" or "static" in symbol.modifiers:
             return False
         own = self.engine.decls(parent.fq_name, symbol.name)
         return not any(decl.kind in CALLABLE and decl.arity == 0 for decl in own)
