@@ -121,7 +121,7 @@ class FileResolver:
         self.is_spaced = self.family.name == "csharp"
         self.around_names = self.family.classes | self.family.parents
         self.own_names = self.around_names | self.family.selves
-        self.is_ruby = self.family.name == "ruby"
+        self.is_ruby, self.is_go = self.family.name == "ruby", self.family.name == "go"
         self.table = columns(body.references)
         self.scopes = Scopes(body, self.table)
         self.symbols = body.symbols
@@ -145,6 +145,7 @@ class FileResolver:
         # by the identity of a value, which is kept with the answer so that it stays its own
         self.stepped: dict[tuple[int, Chain, str], tuple[Value | None, Value]] = {}
         self.spaces: dict[int, str] = {}
+        self.qualifiers: dict[tuple[str, str], Value | None] = {}
         self.roots: dict[tuple[str, str, int, bool], Value | None] = {}
         self.rows: dict[tuple[object, ...], tuple[int, ...]] = {}
         self.selves: dict[tuple[int, int], Value] = {}
@@ -303,8 +304,8 @@ class FileResolver:
             return None
         if receiver >= 0:
             value = self._held(texts, receiver, scope, line)
-            if value is None and kind in _QUALIFIED and self.family.name == "go":
-                return None
+            if value is None and kind in _QUALIFIED and self.is_go:
+                value = self._qualifier(kind, texts[receiver], scope)
             space = self._space(scope) if self.is_spaced else self.only_space
             return kind, name, argc, id(value), space
         text = texts[name]
@@ -326,7 +327,7 @@ class FileResolver:
             found = self._imported(text, texts[receiver] if receiver >= 0 else "")
         elif receiver >= 0:
             value = self._held(texts, receiver, scope, line)
-            if value is None and kind in _QUALIFIED:
+            if value is None and kind in _QUALIFIED and self.is_go:
                 value = self._qualifier(kind, texts[receiver], scope)
             found = self._member(text, value, argc)
             if self.is_spaced and value is not None and kind == _CALL:
@@ -718,14 +719,19 @@ class FileResolver:
         A name in front of a type is a package's, whatever locals there are.
         """
         name, _, rest = text.partition(".")
-        if self.family.name != "go" or (kind == _WRITE and not rest):
+        if kind == _WRITE and not rest:
             return None
-        found = self.engine.named(name, self.path, self._place(scope))
-        value = self.engine.value(found)
-        if value is None or value.sort not in (MODULE, OUTSIDE):
-            return None
-        held = self.engine.steps(value, (rest,)) if rest else value
-        return held if not rest or (held is not None and held.sort == TYPE) else None
+        place = self._place(scope)
+        question = (text, place)
+        if question not in self.qualifiers:
+            value = self.engine.value(self.engine.named(name, self.path, place))
+            if value is not None and value.sort not in (MODULE, OUTSIDE):
+                value = None
+            if rest and value is not None:
+                value = self.engine.steps(value, (rest,))
+                value = value if value is not None and value.sort == TYPE else None
+            self.qualifiers[question] = value
+        return self.qualifiers[question]
 
     def _variable(self, name: str, scope: int) -> Found:
         me = self._around(scope)

@@ -5,6 +5,8 @@ What they hold may be declared in the repository: unless its type is written, it
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from msgspec.structs import replace
 
 from services.resolution.expressions import LIST
@@ -76,9 +78,16 @@ def member(value: Value, name: str, family: str) -> Found:
     """Return what a member is of what is outside; of a container, one that knows its owner."""
     if is_unknown(value, family, name):
         return Found(EXTERNAL, (), HIGH, None, value.name)
-    owner = value if value.arguments else None
-    inner = Value(OUTSIDE, name=name if owner else value.name, owner=owner)
+    if not value.arguments:
+        return _within(value.name)
+    inner = Value(OUTSIDE, name=name, owner=value)
     return Found(EXTERNAL, (), HIGH, inner, value.name)
+
+
+@lru_cache(maxsize=4096)
+def _within(library: str) -> Found:
+    """Return what any member is of a library's name: something of the same library."""
+    return Found(EXTERNAL, (), HIGH, Value(OUTSIDE, name=library), library)
 
 
 def is_handed(method: str, parameter: str) -> bool:
