@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -17,6 +18,7 @@ from msgspec import Struct
 from contracts.errors import InvalidArgument
 
 _PREFIX = "REPOFOLD_"
+EmbedProvider = Literal["static", "http", "none"]
 # Read by the command line and by clients, not by workers.
 _ELSEWHERE = frozenset(
     {
@@ -50,7 +52,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     audit_seconds: int = 86_400  # between two runs that hash every file again
     history_commits: int = 5000  # newest commits that search learns from; 0 = none
     pacing: bool = True  # indexing gives way to questions and backs off from what is congested
-    embed_provider: str = "static"  # static, http, none (records wait, no vectors)
+    embed_provider: EmbedProvider = "static"  # static, http, none (records wait, no vectors)
     embed_url: str = ""  # OpenAI-compatible base URL, e.g. http://127.0.0.1:11434/v1
     embed_model: str = ""  # the endpoint's name of it
     embed_dimension: int = 0  # 0 = ask the endpoint
