@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import TextIO, cast
 
 import pytest
 import structlog
 
+from services.kernel.bus import Bus
 from services.kernel.logs import StandardError
+from services.kernel.provision import provision
+from services.kernel.settings import Settings
 from tests.broker import Broker, running
 
 
@@ -35,3 +38,13 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
     folder.mkdir()
     with running(folder) as server:
         yield server
+
+
+@pytest.fixture
+async def bus(broker: Broker) -> AsyncIterator[Bus]:
+    """A connection to a broker with its streams."""
+    connected = Bus(Settings(nats_url=broker.url), "test")
+    await connected.start()
+    await provision(connected)
+    yield connected
+    await connected.stop()

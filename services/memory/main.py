@@ -225,33 +225,24 @@ class Registry:
         stored = await self._bus.put(
             subjects.repo_pass(state.repo_id), self._wrapped(state, pending, pass_id)
         )
-        job = PassJob(
-            pass_id=pass_id,
-            reason="onboard",
-            root=state.root,
-            filters=state.filters,
-            attempt=attempt,
-        )
         sequence = (await stored).seq
-        await self._put_job(state, job)
+        await self._put_job(state, pending)
         return sequence
 
     async def _restart(self, state: Registered, pending: PassChanged) -> None:
         """Store the job of a pass that has not begun, unless it is there: its worker may have died."""
         found = await self._bus.last_message(subjects.pass_job(state.repo_id), WORK)
         if found is None or _decode_job(found[2]).event.pass_id != pending.pass_id:
-            await self._put_job(
-                state,
-                PassJob(
-                    pass_id=pending.pass_id,
-                    reason=pending.reason,
-                    root=state.root,
-                    filters=state.filters,
-                    attempt=pending.attempt,
-                ),
-            )
+            await self._put_job(state, pending)
 
-    async def _put_job(self, state: Registered, job: PassJob) -> None:
+    async def _put_job(self, state: Registered, pending: PassChanged) -> None:
+        job = PassJob(
+            pass_id=pending.pass_id,
+            reason=pending.reason,
+            root=state.root,
+            filters=state.filters,
+            attempt=pending.attempt,
+        )
         data = self._wrapped(state, job, job.pass_id)
         await (await self._bus.put(subjects.pass_job(state.repo_id), data))
 

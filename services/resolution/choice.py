@@ -13,7 +13,6 @@ from services.resolution.scopes import CALLABLE
 from services.resolution.summary import TYPE_LIKE, TYPES, Decl
 from services.resolution.values import CALLABLE as CALLED
 from services.resolution.values import (
-    INSTANCE,
     MEANS_ANY,
     MEANS_TYPE,
     MEDIUM,
@@ -22,6 +21,7 @@ from services.resolution.values import (
     SEVERAL,
     Found,
     Value,
+    knowing,
 )
 
 _DEEP = 6  # arguments of arguments that are looked into
@@ -173,8 +173,7 @@ def filled(
             value = inner
         return value
     if is_function_type(found) and given:
-        known = Decl("type", "", "", parameters=tuple(given))
-        return replace(found, owner=Value(INSTANCE, known, tuple(given.values())))
+        return replace(found, owner=knowing(given))
     if depth >= _DEEP or not found.arguments:
         return found
     inside = tuple(

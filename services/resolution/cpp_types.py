@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from services.resolution import values
+from services.resolution.held_outside import known_member
 from services.resolution.values import EXTERNAL, INSTANCE, MEDIUM, NOTHING, OUTSIDE, Found, Value
 
 POINTER, PAIR = "*", "pair"
@@ -84,9 +85,7 @@ def member(value: Value, name: str) -> Found:
         if 0 <= at < len(value.arguments):
             return Found(EXTERNAL, (), values.HIGH, value.arguments[at], value.name)
         return NOTHING
-    owner = value if value.arguments else None
-    inner = Value(OUTSIDE, name=name if owner else value.name, owner=owner)
-    return Found(EXTERNAL, (), values.HIGH, inner, owner.name if owner else value.name)
+    return known_member(value, name)
 
 
 def called(value: Value) -> Value | None:

@@ -381,7 +381,7 @@ class Engine(Answers):
             return replace(named, sort=TYPE) if named is not None and known else None
         unclear = found.state == UNRESOLVED or (found.decls and found.decls[0].kind in VALUES)
         if unclear and (where := self.parameter_of(name, path, context)) is not None:
-            return Value(PARAMETER, where if where.bounds else None, name=name)
+            return values.parameter(name, where)
         if self._nominal and (own := nominal_types.of_library(self, found, simple, inner)):
             return own
         if inner and self._is_c and found.state == EXTERNAL:

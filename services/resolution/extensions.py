@@ -24,6 +24,7 @@ from services.resolution.values import (
     SEVERAL,
     Found,
     Value,
+    knowing,
 )
 from services.resolution.values import CALLABLE as CALLED
 
@@ -64,8 +65,7 @@ def called_on(engine: Engine, found: Found, value: Value) -> Value | None:
         every = [called_on(engine, Found(RESOLVED, (one,)), value) for one in found.decls]
         return Value(SEVERAL, arguments=tuple(every))
     known = known_by(engine, decl, value) or {}
-    holder = Decl("type", "", "", parameters=tuple(known), modifiers=(EXTENSION,))
-    owner = Value(INSTANCE, holder, tuple(known.values()))
+    owner = knowing(known, (EXTENSION,))
     return Value(CALLED, decl, owner=owner, confidence=found.confidence)
 
 
@@ -113,10 +113,8 @@ def _fits(
     if wanted.sort == INSTANCE and wanted.decl is not None:
         if value.sort == PARAMETER or value.decl is None:
             return False
-        same = value.decl.full_name == wanted.decl.full_name
-        if not same:
-            line, _ = engine.lineage(value.decl)
-            return any(one.full_name == wanted.decl.full_name for one in line)
+        if value.decl.full_name != wanted.decl.full_name:
+            return _derives(engine, value.decl, wanted.decl)
     elif wanted.sort == OUTSIDE:
         if value.sort != OUTSIDE or not library_types.is_above(wanted, value):
             return False
@@ -137,5 +135,8 @@ def _is_within(engine: Engine, value: Value, wanted: Value) -> bool:
     bound = engine.typed(decl.bounds[at][0], decl.path, decl.full_name)
     if bound is None or bound.decl is None or value.decl is None:
         return False
-    line, _ = engine.lineage(value.decl)
-    return any(one.full_name == bound.decl.full_name for one in line)
+    return _derives(engine, value.decl, bound.decl)
+
+
+def _derives(engine: Engine, decl: Decl, above: Decl) -> bool:
+    return any(one.full_name == above.full_name for one in engine.lineage(decl)[0])

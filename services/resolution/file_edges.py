@@ -563,7 +563,7 @@ class FileResolver:
                 lines.setdefault((symbol.parent, symbol.name), []).append(symbol.start_line)
         for (scope, name), starts in lines.items():
             spans = spans_of(self.scopes.told[scope, name])
-            if all(any(first <= line <= last for first, last in spans) for line in starts):
+            if all(is_within(spans, line) for line in starts):
                 found.setdefault(name, {})[scope] = spans
         return found
 
@@ -576,8 +576,8 @@ class FileResolver:
             return self.engine.named(name, self.path, self._place(scope), meaning)
         at = seen = scope
         while True:
-            spans = declaring.get(at, ())
-            if any(first <= line <= last for first, last in spans):
+            spans = declaring.get(at, [])
+            if is_within(spans, line):
                 break
             if at < 0:
                 return self.engine.brought_in(name, self.path) if spans else self.engine.named(
@@ -592,9 +592,7 @@ class FileResolver:
         return self.engine.named(name, self.path, self._place(seen), meaning)
 
     def _space(self, scope: int) -> str:
-        """Return the package or namespace around a scope, where it counts for members."""
-        if not self.is_spaced:  # a file of Java has one
-            return self.only_space
+        """Return the namespace of C# around a scope, of which a file may have several."""
         known = self.spaces.get(scope)
         if known is None:
             at = scope

@@ -26,6 +26,7 @@ from services.resolution.values import (
     SEVERAL,
     TYPE,
     Value,
+    knowing,
 )
 
 if TYPE_CHECKING:
@@ -100,8 +101,7 @@ def _inferred(engine: Engine, value: Value, result: Value | None) -> Value:
     if given is None or given.sort != PARAMETER or given.name not in decl.parameters:
         return value
     known = type_arguments.known_from(engine, decl, value.owner) | {given.name: result}
-    holder = Decl("type", "", "", parameters=tuple(known))
-    return replace(value, owner=Value(INSTANCE, holder, tuple(known.values())))
+    return replace(value, owner=knowing(known))
 
 
 def _with_arguments(engine: Engine, value: Value, told: tuple[Value | None, ...]) -> Value | None:
@@ -121,8 +121,7 @@ def _with_arguments(engine: Engine, value: Value, told: tuple[Value | None, ...]
     own = zip(decl.parameters, told, strict=True)
     known |= {name: one for name, one in own if one is not None}
     modifiers = (EXTENSION,) if is_called_on(value.owner) else ()
-    holder = Decl("type", "", "", parameters=tuple(known), modifiers=modifiers)
-    return replace(value, owner=Value(INSTANCE, holder, tuple(known.values())))
+    return replace(value, owner=knowing(known, modifiers))
 
 
 def _declared(engine: Engine, decl: Decl, at: int, owner: Value | None) -> Value | None:

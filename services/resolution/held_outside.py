@@ -78,6 +78,11 @@ def member(value: Value, name: str, family: str) -> Found:
     """Return what a member is of what is outside; of a container, one that knows its owner."""
     if is_unknown(value, family, name):
         return Found(EXTERNAL, (), HIGH, None, value.name)
+    return known_member(value, name)
+
+
+def known_member(value: Value, name: str) -> Found:
+    """Return what a member is of what is outside: of what has type arguments, one that knows its owner."""
     if not value.arguments:
         return _within(value.name)
     inner = Value(OUTSIDE, name=name, owner=value)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
-from services.resolution import library_types
+from services.resolution import library_types, values
 from services.resolution.expressions import CALL
 from services.resolution.summary import TYPE_LIKE, TYPES, Decl
 from services.resolution.values import (
@@ -17,7 +17,6 @@ from services.resolution.values import (
     HIGH,
     INSTANCE,
     OUTSIDE,
-    PARAMETER,
     PARENT,
     TYPE,
     UNRESOLVED,
@@ -37,9 +36,7 @@ def parameter(engine: Engine, name: str, path: str, context: str) -> Value | Non
     """Return the type parameter that a written name is, whatever else has that name further out."""
     known = engine.remembered(("p", context), lambda: _parameters(engine, path, context), {})
     where = cast(dict[str, Decl], known).get(name)
-    if where is None:
-        return None
-    return Value(PARAMETER, where if where.bounds else None, name=name)
+    return values.parameter(name, where) if where is not None else None
 
 
 def _parameters(engine: Engine, path: str, context: str) -> dict[str, Decl]:

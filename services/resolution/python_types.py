@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from services.resolution.choice import joined
 from services.resolution.expressions import TUPLE, TYPE_OPEN, annotated
 from services.resolution.summary import VALUES, Decl
-from services.resolution.values import CALLABLE, EXTERNAL, OUTSIDE, PARAMETER, Found, Value
+from services.resolution.values import CALLABLE, EXTERNAL, OUTSIDE, Found, Value, parameter
 
 if TYPE_CHECKING:
     from services.resolution.engine import Engine
@@ -45,7 +45,7 @@ def form(
     decl = found.decls[0] if found.decls else None
     if decl is None and found.state != EXTERNAL:
         where = engine.parameter_of(name, *place)
-        return Value(PARAMETER, where if where.bounds else None, name=name) if where else UNTOLD
+        return parameter(name, where) if where is not None else UNTOLD
     if decl is not None:
         return _given_name(engine, decl, place) if decl.kind in VALUES else UNTOLD
     if name in _ANYTHING:
@@ -61,8 +61,7 @@ def _given_name(engine: Engine, decl: Decl, place: tuple[str, str]) -> Value | N
     """Return what a variable stands for that is used as a type: a TypeVar, or `A = list[B]`."""
     where = engine.parameter_of(decl.name, *place)
     if where is not None or decl.parameters:
-        bounded = [one for one in (where, decl) if one is not None and one.bounds]
-        return Value(PARAMETER, bounded[0] if bounded else None, name=decl.name)
+        return parameter(decl.name, where if where is not None and where.bounds else decl)
     if len(decl.told) == 1 and decl.told[0][0] != TYPE_OPEN and "[" in decl.told[0]:
         return engine.typed(decl.told[0], decl.path, decl.container)
     return UNTOLD

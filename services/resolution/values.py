@@ -46,3 +46,14 @@ def outside(name: str) -> Found:
 
 def module(name: str, path: str = "") -> Found:
     return Found(RESOLVED, (), HIGH, Value(MODULE, name=name, path=path), name)
+
+
+def parameter(name: str, where: Decl) -> Value:
+    """Return a type parameter, told by what declares it."""
+    return Value(PARAMETER, where if where.bounds else None, name=name)
+
+
+def knowing(known: dict[str, Value], modifiers: tuple[str, ...] = ()) -> Value:
+    """Return an owner that has no more to tell than what type parameters stand for."""
+    holder = Decl("type", "", "", parameters=tuple(known), modifiers=modifiers)
+    return Value(INSTANCE, holder, tuple(known.values()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -12,21 +11,11 @@ from contracts.errors import Poisoned, Superseded, Unavailable
 from services.kernel.bus import Bus
 from services.kernel.provision import provision
 from services.kernel.reader import StreamReader
-from services.kernel.settings import Settings
 from tests.broker import Broker
 
 pytestmark = [pytest.mark.anyio, pytest.mark.broker]
 RECORD = subjects.file_record("demo", "a.py")
 VECTORS = subjects.file_vectors("demo", "a.py")
-
-
-@pytest.fixture
-async def bus(broker: Broker) -> AsyncIterator[Bus]:
-    connected = Bus(Settings(nats_url=broker.url), "test")
-    await connected.start()
-    await provision(connected)
-    yield connected
-    await connected.stop()
 
 
 async def test_provisioning_twice_changes_nothing(bus: Bus) -> None:

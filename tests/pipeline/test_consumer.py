@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -22,22 +22,12 @@ from services.kernel.bus import Bus, Msg
 from services.kernel.consumer import Consumer, Delivery, Outbox, Policy, unfilled
 from services.kernel.journal import Journal
 from services.kernel.pacing import Foreground, Means, Pacer
-from services.kernel.provision import provision
 from services.kernel.settings import Settings
 from tests.broker import Broker
 
 pytestmark = [pytest.mark.anyio, pytest.mark.broker]
 SPEC = next(spec for spec in DURABLES if spec.name == "memory")
 QUICK = Policy(batch=8, backoff_s=(0.05, 0.05, 0.05), max_deliver=3, grace_s=5)
-
-
-@pytest.fixture
-async def bus(broker: Broker) -> AsyncIterator[Bus]:
-    connected = Bus(Settings(nats_url=broker.url), "test")
-    await connected.start()
-    await provision(connected)
-    yield connected
-    await connected.stop()
 
 
 async def send(bus: Bus, name: str) -> None:

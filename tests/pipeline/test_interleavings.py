@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ from contracts.ids import Digest, RepoId
 from contracts.subjects import DURABLES
 from services.kernel.bus import FIRST, MESSAGE_ID, Bus, Msg
 from services.kernel.consumer import Consumer, Delivery, Outbox
-from services.kernel.provision import provision
 from services.kernel.publisher import Headers, PubAck, Publisher
 from services.kernel.reader import StreamReader
 from services.kernel.settings import Settings
@@ -78,15 +77,6 @@ async def until(holds: Callable[[], bool]) -> None:
 
 
 # -- kernel ---------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-async def bus(broker: Broker) -> AsyncIterator[Bus]:
-    connected = Bus(Settings(nats_url=broker.url), "test")
-    await connected.start()
-    await provision(connected)
-    yield connected
-    await connected.stop()
 
 
 async def test_a_connection_lost_and_back_while_more_is_asked_for_is_noticed(
